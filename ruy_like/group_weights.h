@@ -1,5 +1,5 @@
-// Public: weights of 4 or 8 bits with a scale for each group of a row, packed
-// ahead (PackedGroupWeights), and Mul with them.
+// Public: weights of 2, 4 or 8 bits with a scale for each group of a row,
+// packed ahead (PackedGroupWeights), and Mul with them.
 //
 // For layers of language models. doc/numerics.md has the arithmetic, whose
 // results are the same bits on every path; reference_group_mul.h is its oracle.
@@ -43,13 +43,18 @@ struct GroupWeights {
   std::ptrdiff_t depth = 0;
   // 4: unsigned levels 0 to 15, two in a byte, the one of even k in the low
   // nibble. (Levels of -8 to 7 in two's complement become these by flipping the
-  // top bit of each nibble, with 8 added to the zero point.) 8: int8.
+  // top bit of each nibble, with 8 added to the zero point.) 8: int8. 2: codes
+  // 0 to 3, which need a table, four in a byte, the first in the lowest bits.
   int bits = 4;
+  // If not null, `levels` has codes, and level[r, k] is table[code]: 16 values
+  // for 4 bits, 4 for 2 bits; not for 8 bits. So {-1, 0, 1, 2} are ternary
+  // weights of 2 bits, and any 16 values of int8 those of a format of 4 bits.
+  const std::int8_t* table = nullptr;
   // Levels in a group: a multiple of 16, or 0 for the whole row. The last group
   // of a row may be shorter.
   std::ptrdiff_t group_size = 0;
   // Row r starts at levels + r * row_stride_bytes; 0 stands for the bytes of a
-  // row. If depth is odd, a row's last high nibble is ignored.
+  // row. Bits of a row's last byte beyond its depth are ignored.
   const void* levels = nullptr;
   std::ptrdiff_t row_stride_bytes = 0;
   // Finite, of either sign, one per (row, group): group g of row r has element
@@ -58,13 +63,23 @@ struct GroupWeights {
   Scalar scale_type = Scalar::kF32;  // or kBF16, kF16
   std::ptrdiff_t scale_stride = 0;
   // If not null, one per (row, group), indexed like the scales: uint8 of 0 to
-  // 15 for 4 bits, int8 for 8 bits. If null, all are zero_point, in the same
-  // range; by default the middle of the levels: 8 for 4 bits, 0 for 8 bits.
+  // 15 for 4 bits without a table, else int8. If null, all are zero_point, in
+  // the same range; by default the middle of the levels: 8 for 4 bits without a
+  // table, else 0.
   const void* zero_points = nullptr;
   std::optional<int> zero_point;
 
   // The zero point of all groups where zero_points is null.
-  int CommonZeroPoint() const { return zero_point.value_or(bits == 4 ? 8 : 0); }
+  int CommonZeroPoint() const {
+    return zero_point.value_or(LevelsAreInt8() ? 0 : 8);
+  }
+  // Else they are of 0 to 15.
+  bool LevelsAreInt8() const { return bits != 4 || table != nullptr; }
+  // The bytes of a row without a gap.
+  std::ptrdiff_t RowBytes() const {
+    const std::ptrdiff_t codes = bits == 2 ? 4 : bits == 4 ? 2 : 1;
+    return depth / codes + (depth % codes != 0 ? 1 : 0);
+  }
 
   void set_scales(const float* values) {
     scales = values;
@@ -125,10 +140,10 @@ class RUY_LIKE_EXPORT PackedGroupWeights final {
 };
 
 // Packs the weights. InvalidArgument, with a message that names the value, for
-// negative sizes, other bits, a group size that is no multiple of 16, strides
-// less than a row, null arrays, scales that are not finite, and zero points out
-// of range; OutOfRange for sizes that overflow; ResourceExhausted when there is
-// no memory.
+// negative sizes, other bits, 2 bits without a table or 8 with one, a group
+// size that is no multiple of 16, strides less than a row, null arrays, scales
+// that are not finite, and zero points out of range; OutOfRange for sizes that
+// overflow; ResourceExhausted when there is no memory.
 RUY_LIKE_EXPORT absl::StatusOr<PackedGroupWeights> PackGroupWeights(
     const GroupWeights& weights, Context* context);
 

@@ -25,12 +25,14 @@ inline int GroupLevel(const GroupWeights& weights, std::ptrdiff_t row,
                       std::ptrdiff_t k) {
   const std::ptrdiff_t stride = weights.row_stride_bytes != 0
                                     ? weights.row_stride_bytes
-                                : weights.bits == 8 ? weights.depth
-                                                    : (weights.depth + 1) / 2;
+                                    : weights.RowBytes();
   const std::uint8_t* const levels =
       static_cast<const std::uint8_t*>(weights.levels) + row * stride;
   if (weights.bits == 8) return static_cast<std::int8_t>(levels[k]);
-  return k % 2 == 0 ? levels[k / 2] & 15 : levels[k / 2] >> 4;
+  const int codes = 8 / weights.bits;  // of a byte
+  const int code = levels[k / codes] >> (k % codes * weights.bits) &
+                   ((1 << weights.bits) - 1);
+  return weights.table == nullptr ? code : weights.table[code];
 }
 
 // The scale and the zero point at element `at` of their arrays.
@@ -48,10 +50,9 @@ inline float GroupScale(const GroupWeights& weights, std::ptrdiff_t at) {
 }
 inline int GroupZeroPoint(const GroupWeights& weights, std::ptrdiff_t at) {
   if (weights.zero_points == nullptr) return weights.CommonZeroPoint();
-  if (weights.bits == 4) {
-    return static_cast<const std::uint8_t*>(weights.zero_points)[at];
-  }
-  return static_cast<const std::int8_t*>(weights.zero_points)[at];
+  return weights.LevelsAreInt8()
+             ? static_cast<const std::int8_t*>(weights.zero_points)[at]
+             : static_cast<const std::uint8_t*>(weights.zero_points)[at];
 }
 
 // Symmetric int8 for `count` floats; returns their scale. Values whose greatest

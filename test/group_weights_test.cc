@@ -71,21 +71,33 @@ TEST_P(GroupMulTest, EdgesOfCopiedActivations) {
 // partial sum may saturate, and what wraps does so as the oracle's.
 TEST_P(GroupMulTest, GreatestSums) {
   constexpr std::ptrdiff_t kRows = 17;
-  for (const int bits : {4, 8}) {
+  const std::int8_t tables[2][16] = {
+      {0, 0, 0, 127, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 127},
+      {0, 0, 0, -128, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -128}};
+  struct Kind {
+    int bits;
+    const std::int8_t* table;
+  };
+  for (const auto& [bits, table] :
+       {Kind{4, nullptr}, Kind{8, nullptr}, Kind{4, tables[0]},
+        Kind{4, tables[1]}, Kind{2, tables[0]}, Kind{2, tables[1]}}) {
     for (const std::ptrdiff_t depth : {2048, 65536, 65552}) {
       for (const std::ptrdiff_t cols : {1, 7}) {
         for (const auto& [activation, activation_zero] :
              {std::pair(-128, 0), {127, 0}, {-128, 127}, {127, -100}}) {
           std::vector<std::uint8_t> levels(kRows * depth,
-                                           bits == 4 ? 0xff : 0x7f);
+                                           bits == 8 ? 0x7f : 0xff);
           const std::vector<float> scales(kRows, 1.0f);
           GroupWeights weights;
           weights.rows = kRows;
           weights.depth = depth;
           weights.bits = bits;
+          weights.table = table;
           weights.levels = levels.data();
           weights.set_scales(scales.data());
-          weights.zero_point = bits == 4 ? 0 : -128;
+          weights.zero_point = table == tables[1]        ? 127
+                               : weights.LevelsAreInt8() ? -128
+                                                         : 0;
           const std::vector<std::int8_t> values(
               depth * cols, static_cast<std::int8_t>(activation));
           const std::vector<std::int8_t> zeros(
@@ -113,10 +125,11 @@ TEST_P(GroupMulTest, GreatestSums) {
 TEST_P(GroupMulTest, DoesNotDependOnTheBatch) {
   // More columns than any path streams.
   constexpr int kCols = 36;
-  for (const int bits : {4, 8}) {
+  for (const int bits : {2, 4, 5, 8}) {
     Rng rng(7);
-    RandomGroupWeights weights(70, 300, bits, 32, Scalar::kF16, false, 0, 0.1f,
-                               &rng);
+    const bool has_table = bits == 5;  // of 4 bits
+    RandomGroupWeights weights(70, 300, has_table ? 4 : bits, 32, Scalar::kF16,
+                               false, 0, 0.1f, &rng, has_table);
     const auto packed = PackGroupWeights(weights.description, &context_);
     ASSERT_TRUE(packed.ok());
     const std::vector<float> values = RandomReals<float>(300 * kCols, &rng);
@@ -141,10 +154,12 @@ TEST_P(GroupMulTest, ReachesEveryKernel) {
       GetParam() == Path::kWasm128 || GetParam() == Path::kNeon32;
   std::set<std::string> reached;
   Rng rng(9);
-  for (const int bits : {4, 8}) {
+  for (const int bits : {2, 4, 5, 8}) {
     for (const std::ptrdiff_t depth : {40, (1 << 16) + 16}) {
-      RandomGroupWeights weights(3, depth, bits, /*group_size=*/0, Scalar::kF32,
-                                 false, 0, 1, &rng);
+      const bool has_table = bits == 5;  // of 4 bits
+      RandomGroupWeights weights(3, depth, has_table ? 4 : bits,
+                                 /*group_size=*/0, Scalar::kF32, false, 0, 1,
+                                 &rng, has_table);
       const auto packed = PackGroupWeights(weights.description, &context_);
       ASSERT_TRUE(packed.ok()) << packed.status();
       for (const std::ptrdiff_t cols : {1, 3, 8, 16, 40, 130}) {
@@ -253,8 +268,12 @@ TEST_P(GroupMulTest, BatchesGroupsAndPlansGiveTheBitsOfSingleCalls) {
   std::vector<Item> items;
   std::vector<std::vector<float>> results, expected;
   for (const std::ptrdiff_t cols : {1, 4, 37, 0, int{kMostCols}}) {
-    RandomGroupWeights weights(100 + cols, kDepth, cols % 2 == 0 ? 8 : 4, 48,
-                               Scalar::kBF16, cols % 3 == 0, 0, 0.1f, &rng);
+    RandomGroupWeights weights(100 + cols, kDepth,
+                               cols % 2 == 0 ? 8
+                               : cols == 1   ? 2
+                                             : 4,
+                               48, Scalar::kBF16, cols % 3 == 0, 0, 0.1f, &rng,
+                               /*has_table=*/cols == 37);
     const auto packed = PackGroupWeights(weights.description, &context_);
     ASSERT_TRUE(packed.ok()) << packed.status();
     Item item;
@@ -336,14 +355,50 @@ TEST_P(GroupMulTest, WhatIsNotFiniteMakesItsColumnNan) {
   }
 }
 
+// Ternary weights of 2 bits, and 4 bits of any levels, by hand.
+TEST_P(GroupMulTest, ATableHasTheLevels) {
+  const std::int8_t ternary[] = {-1, 0, 1, 2};
+  const std::int8_t levels[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                  1,    13,   25,  38,  53,  69,  89,  113};
+  const std::uint8_t codes2[] = {0b11'10'01'00, 0b00'00'00'10};
+  const std::uint8_t codes4[] = {0xf0, 0x17};
+  const float scale = 0.5f;
+  const std::int8_t values[] = {3, 5, 7, -11, 13};
+  GroupWeights weights;
+  weights.rows = 1;
+  weights.set_scales(&scale);
+  weights.bits = 2;
+  weights.depth = 5;  // -1 0 1 2 1
+  weights.table = ternary;
+  weights.levels = codes2;
+  const auto product = [&] {
+    return MulTo<float>(
+        *PackGroupWeights(weights, &context_),
+        ColMajorOf(std::vector<std::int8_t>(values, values + weights.depth),
+                   weights.depth, 1),
+        GroupMulParams(), &context_)[0];
+  };
+  EXPECT_EQ(product(), 0.5f * (-3 + 7 - 22 + 13));
+  weights.zero_point = -2;  // 1 2 3 4 3
+  EXPECT_EQ(product(), 0.5f * (3 + 10 + 21 - 44 + 39));
+  weights.bits = 4;
+  weights.depth = 4;  // -127 113 -10 -104
+  weights.table = levels;
+  weights.levels = codes4;
+  weights.zero_point.reset();
+  EXPECT_EQ(product(), 0.5f * (-381 + 565 - 70 + 1144));
+}
+
 // Without one the zero point is the middle of the levels.
 TEST(GroupWeightsTest, DefaultZeroPoint) {
   Context context;
   std::vector<std::uint8_t> levels(16);
   for (int i = 0; i < 16; ++i) levels[i] = static_cast<std::uint8_t>(37 * i);
   const float scale = 0.5f;
-  for (const int bits : {4, 8}) {
+  const std::int8_t table[4] = {-1, 0, 1, 2};
+  for (const int bits : {2, 4, 8}) {
     GroupWeights weights;
+    weights.table = bits == 2 ? table : nullptr;
     weights.rows = 1;
     weights.depth = 16;
     weights.bits = bits;
@@ -404,6 +459,7 @@ struct GroupErrorsTest : testing::Test {
   std::uint8_t levels[64] = {};
   float scales[4] = {1, 1, 1, 1};
   std::uint8_t zeros[4] = {};
+  std::int8_t table[16] = {};
 };
 
 TEST_F(GroupErrorsTest, GroupSize) {
@@ -440,6 +496,11 @@ TEST_F(GroupErrorsTest, EachField) {
       {[&] { w.zero_point = -1; }, "zero_point = -1"},
       {[&] { w.bits = 8, w.zero_point = 128; }, "zero_point = 128"},
       {[&] { w.zero_points = zeros, zeros[2] = 16; }, "row 1, group 0 is 16"},
+      {[&] { w.bits = 2; }, "table is null of weights of 2 bits"},
+      {[&] { w.bits = 8, w.table = table; }, "table is not null"},
+      {[&] { w.table = table, w.zero_point = 128; }, "not in [-128, 127]"},
+      {[&] { w.bits = 2, w.table = table, w.row_stride_bytes = 7; },
+       "less than the 8 bytes"},
   };
   for (const auto& c : kCases) {
     weights = good;
@@ -505,10 +566,13 @@ TEST_F(GroupMulErrorsTest, EachArgument) {
 
 // ## Files
 
-struct GroupFilesTest : testing::Test {
+// Of 4 bits without and with a table, and of 2 bits.
+struct GroupFilesTest : testing::TestWithParam<int> {
   GroupFilesTest() {
     Rng rng(11);
-    RandomGroupWeights weights(35, 100, 4, 32, Scalar::kBF16, true, 0, 1, &rng);
+    RandomGroupWeights weights(35, 100, GetParam() == 2 ? 2 : 4, 32,
+                               Scalar::kBF16, true, 0, 1, &rng,
+                               /*has_table=*/GetParam() == 1);
     packed = *PackGroupWeights(weights.description, &context);
     bytes = packed.Serialize().size();
     EXPECT_TRUE(AlignedBuffer::Allocate(bytes, &copy));
@@ -531,12 +595,12 @@ struct GroupFilesTest : testing::Test {
   char* image;
 };
 
-TEST_F(GroupFilesTest, ComeBack) {
+TEST_P(GroupFilesTest, ComeBack) {
   const auto read = PackedGroupWeights::FromBytes(image, bytes);
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->rows(), 35);
   EXPECT_EQ(read->depth(), 100);
-  EXPECT_EQ(read->bits(), 4);
+  EXPECT_EQ(read->bits(), GetParam() == 2 ? 2 : 4);
   EXPECT_EQ(read->group_size(), 32);
   EXPECT_EQ(read->Serialize().data(), image);
   const std::vector<float> values(100, 0.5f);
@@ -544,7 +608,7 @@ TEST_F(GroupFilesTest, ComeBack) {
   EXPECT_EQ(MulTo<float>(packed, rhs, GroupMulParams(), &context),
             MulTo<float>(*read, rhs, GroupMulParams(), &context));
 }
-TEST_F(GroupFilesTest, DamageIsSeen) {
+TEST_P(GroupFilesTest, DamageIsSeen) {
   for (std::size_t i = 0; i < bytes; i += i < 128 ? 1 : 61) {
     image[i] ^= 4;
     EXPECT_FALSE(Read(bytes, VerifyChecksum::kYes).ok()) << "byte " << i;
@@ -557,8 +621,9 @@ TEST_F(GroupFilesTest, DamageIsSeen) {
   EXPECT_FALSE(PackedGroupWeights::FromBytes(nullptr, bytes).ok());
   EXPECT_FALSE(PackedGroupWeights::FromBytes(image + 4, bytes - 4).ok());
 }
+INSTANTIATE_TEST_SUITE_P(Codes, GroupFilesTest, testing::Values(0, 1, 2));
 // With a right checksum the header is believed only as far as it makes sense.
-TEST_F(GroupFilesTest, ForgedHeaders) {
+TEST_P(GroupFilesTest, ForgedHeaders) {
   const std::string header(image, 128);
   Rng rng(5);
   for (int i = 0; i < 20000; ++i) {

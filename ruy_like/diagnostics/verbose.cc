@@ -108,7 +108,10 @@ std::string TypeName(const Operand& operand,
   if (operand.packed != nullptr &&
       operand.packed->layout.format.code_bits != 0) {
     const GroupShape& shape = GroupImageOf(*operand.packed).group_shape;
-    return absl::StrCat(shape.bits == 4 ? "uint4" : "int8", ":groups_of_",
+    return absl::StrCat(shape.by_table ? (shape.bits == 2 ? "table2" : "table4")
+                        : shape.bits == 4 ? "uint4"
+                                          : "int8",
+                        ":groups_of_",
                         shape.group_size == 0 ? shape.depth : shape.group_size);
   }
   return absl::StrCat(ScalarName(operand.scalar),

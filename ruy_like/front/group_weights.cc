@@ -48,24 +48,25 @@ struct Source {
   // As packed: without a sign.
   int ZeroAt(std::ptrdiff_t row, std::ptrdiff_t group) const {
     const std::ptrdiff_t at = ValueAt(row, group);
-    if (weights.bits == 4) {
-      return static_cast<const std::uint8_t*>(weights.zero_points)[at];
+    if (weights.LevelsAreInt8()) {
+      return static_cast<const std::int8_t*>(weights.zero_points)[at] + 128;
     }
-    return static_cast<const std::int8_t*>(weights.zero_points)[at] + 128;
+    return static_cast<const std::uint8_t*>(weights.zero_points)[at];
   }
-  int LevelAt(std::ptrdiff_t row, std::ptrdiff_t k) const {
+  int CodeAt(std::ptrdiff_t row, std::ptrdiff_t k) const {
     const std::uint8_t* const levels =
         static_cast<const std::uint8_t*>(weights.levels) +
         row * weights.row_stride_bytes;
     if (weights.bits == 8) return levels[k] ^ 0x80;
-    return k % 2 == 0 ? levels[k / 2] & 15 : levels[k / 2] >> 4;
+    const int codes = 8 / weights.bits;  // of a byte
+    return levels[k / codes] >> (k % codes * weights.bits) &
+           ((1 << weights.bits) - 1);
   }
 };
 
 absl::Status CheckStrides(Source* source) {
   GroupWeights& weights = source->weights;
-  const std::ptrdiff_t row_bytes =
-      weights.bits == 8 ? weights.depth : weights.depth / 2 + weights.depth % 2;
+  const std::ptrdiff_t row_bytes = weights.RowBytes();
   if (weights.row_stride_bytes == 0) weights.row_stride_bytes = row_bytes;
   if (weights.row_stride_bytes < row_bytes) {
     return Invalid("row_stride_bytes = ", weights.row_stride_bytes,
@@ -88,11 +89,12 @@ absl::Status CheckStrides(Source* source) {
   return absl::OkStatus();
 }
 
-absl::Status CheckZeroPoint(int bits, int zero_point) {
-  const int low = bits == 4 ? 0 : -128;
-  const int high = bits == 4 ? 15 : 127;
+absl::Status CheckZeroPoint(const GroupWeights& weights) {
+  const int zero_point = weights.CommonZeroPoint();
+  const int low = weights.LevelsAreInt8() ? -128 : 0;
+  const int high = weights.LevelsAreInt8() ? 127 : 15;
   if (zero_point >= low && zero_point <= high) return absl::OkStatus();
-  return Invalid("zero_point = ", zero_point, " of ", bits,
+  return Invalid("zero_point = ", zero_point, " of ", weights.bits,
                  "-bit weights is not in [", low, ", ", high, "]");
 }
 
@@ -112,7 +114,7 @@ absl::Status CheckValues(const Source& source) {
         return Invalid("the scale of row ", row, ", group ", group, " is ",
                        scale);
       }
-      if (weights.zero_points != nullptr && weights.bits == 4 &&
+      if (weights.zero_points != nullptr && !weights.LevelsAreInt8() &&
           source.ZeroAt(row, group) > 15) {
         return Invalid("the zero point of row ", row, ", group ", group, " is ",
                        source.ZeroAt(row, group), ", not in [0, 15]");
@@ -130,14 +132,16 @@ absl::Status CheckWeights(Source* source) {
   shape.group_size = weights.group_size;
   shape.bits = weights.bits;
   shape.scale_type = weights.scale_type;
+  shape.by_table = weights.table != nullptr;
   shape.has_zero_points = weights.zero_points != nullptr;
   shape.zero_point = 0;
   RUY_LIKE_RETURN_IF_ERROR(ComputeSizes(&shape));
   if (!shape.has_zero_points) {
-    const int zero_point = weights.CommonZeroPoint();
-    RUY_LIKE_RETURN_IF_ERROR(CheckZeroPoint(weights.bits, zero_point));
-    shape.zero_point = weights.bits == 4 ? zero_point : zero_point + 128;
+    RUY_LIKE_RETURN_IF_ERROR(CheckZeroPoint(weights));
+    shape.zero_point =
+        weights.CommonZeroPoint() + (weights.LevelsAreInt8() ? 128 : 0);
   }
+  if (shape.by_table) std::memcpy(shape.table, weights.table, 1 << shape.bits);
   RUY_LIKE_RETURN_IF_ERROR(CheckStrides(source));
   return CheckValues(*source);
 }
@@ -152,15 +156,11 @@ void PackPanel(const Source& source, std::ptrdiff_t panel, char* image) {
                                kImageHeaderBytes + panel * shape.panel_bytes;
   for (std::ptrdiff_t row = 0; row < rows; ++row) {
     for (std::ptrdiff_t k = 0; k < shape.depth; ++k) {
-      const int level = source.LevelAt(first_row + row, k);
-      const std::ptrdiff_t step = k / kGroupStepLevels;
-      const std::ptrdiff_t i = k % 4;
-      const bool is_high = k % kGroupStepLevels >= 4;
-      if (shape.bits == 4) {
-        levels[64 * step + 4 * row + i] |= level << (is_high ? 4 : 0);
-      } else {
-        levels[128 * step + (is_high ? 64 : 0) + 4 * row + i] = level;
-      }
+      // 64 bytes have one code of each row's four bytes, or several.
+      const std::ptrdiff_t quad = k / 4;
+      const int codes = 8 / shape.bits;
+      levels[quad / codes * 64 + 4 * row + k % 4] |=
+          source.CodeAt(first_row + row, k) << (quad % codes * shape.bits);
     }
     const int scale_bytes = InfoOf(shape.scale_type).bits / 8;
     for (std::ptrdiff_t group = 0; group < shape.groups(); ++group) {

@@ -85,11 +85,13 @@ constexpr Kernel BFloat16Entry() {
 
 // Fewer columns of group-scaled weights are AVX-512-VNNI's.
 template <class Pack>
-constexpr Kernel GroupTiles(const char* name, int bits, Pack pack_lhs) {
+constexpr Kernel GroupTiles(const char* name, const PanelFormat& packed,
+                            Pack pack_lhs) {
   Kernel kernel = GroupEntryOf<X86GroupOps, AmxGroupForm>(
-      RunAmxGroups, name, bits, pack_lhs, kMacsPerNs / 3, kNoLimit);
-  kernel.min_cols = bits == 4 ? kMinGroupCols4 : kMinGroupCols8;
-  kernel.min_group_elements = bits == 4 ? kMinGroupElements4 : 0;
+      RunAmxGroups, name, packed, pack_lhs, kMacsPerNs / 3, kNoLimit);
+  const bool is_bytes = packed.code_bits == 8;
+  kernel.min_cols = is_bytes ? kMinGroupCols8 : kMinGroupCols4;
+  kernel.min_group_elements = is_bytes ? 0 : kMinGroupElements4;
   kernel.row_granularity = kernel.tile_rows;
   return kernel;
 }
@@ -106,8 +108,12 @@ constexpr Kernel kKernels[] = {
               PackAvx2_8_U8_1x1, RunAvx512Vnni_S8U8_64x4x4),
     VnniEntry("Amx_S8U8_48x8x4", KernelKind::kPanels, 8, PackAvx512_8_U8_8x4,
               RunAvx512Vnni_S8U8_48x8x4),
-    GroupTiles("Amx_G4W8S8_64x32x8", 4, PackNibbles<WidenNibbles>),
-    GroupTiles("Amx_G8S8_64x32x8", 8, nullptr),
+    GroupTiles("Amx_G4W8S8_64x32x8", kPackedCodes4, PackNibbles<WidenNibbles>),
+    GroupTiles("Amx_G8S8_64x32x8", kPackedCodes8, nullptr),
+    GroupTiles("Amx_T4W8S8_64x32x8", kPackedTable4,
+               PackByTable<X86GroupOps, 4>),
+    GroupTiles("Amx_T2W8S8_64x32x8", kPackedTable2,
+               PackByTable<X86GroupOps, 2>),
 };
 
 }  // namespace

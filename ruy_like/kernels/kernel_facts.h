@@ -33,7 +33,7 @@ inline std::ptrdiff_t DepthMultiple(const Kernel& kernel) {
 inline std::ptrdiff_t PanelBytes(const PanelFormat& format,
                                  std::ptrdiff_t levels) {
   const std::ptrdiff_t bytes = BytesOf(format.scalar, levels * format.width);
-  return format.code_bits == 4 ? bytes / 2 : bytes;
+  return format.code_bits == 0 ? bytes : bytes * format.code_bits / 8;
 }
 
 // Whether the kernel is exact only for operands within a range that callers

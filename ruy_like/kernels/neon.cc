@@ -87,13 +87,18 @@ constexpr Kernel kKernels[] = {
     // With group scales. By counts of instructions, streaming 4-bit codes
     // always takes fewer.
     GroupEntry<NeonGroupOps, NeonStreamForm<NeonWidenNibbles>>(
-        "Neon_G4S8_16x2x8", 4, nullptr, 12, /*max_cols=*/32),
+        "Neon_G4S8_16x2x8", kPackedCodes4, nullptr, 12, /*max_cols=*/32),
     GroupEntry<NeonGroupOps, NeonTileForm<NeonWidenDot, 2>>(
-        "Neon_G4W8S8_16x2x8", 4, PackNibbles<WidenNibbles>, 12),
+        "Neon_G4W8S8_16x2x8", kPackedCodes4, PackNibbles<WidenNibbles>, 12),
     GroupEntry<NeonGroupOps, NeonStreamForm<NeonFlippedBytes<NeonWidenDot>>>(
-        "Neon_G8S8_16x2x8", 8, nullptr, 12, /*max_cols=*/4),
+        "Neon_G8S8_16x2x8", kPackedCodes8, nullptr, 12, /*max_cols=*/4),
     GroupEntry<NeonGroupOps, NeonTileForm<NeonWidenDot, 2>>(
-        "Neon_G8W8S8_16x2x8", 8, PackSignedCodes<MakeCodesSigned>, 12),
+        "Neon_G8W8S8_16x2x8", kPackedCodes8, PackSignedCodes<MakeCodesSigned>,
+        12),
+    GroupEntry<NeonGroupOps, NeonTileForm<NeonWidenDot, 2>>(
+        "Neon_T4W8S8_16x2x8", kPackedTable4, PackByTable<NeonGroupOps, 4>, 12),
+    GroupEntry<NeonGroupOps, NeonTileForm<NeonWidenDot, 2>>(
+        "Neon_T2W8S8_16x2x8", kPackedTable2, PackByTable<NeonGroupOps, 2>, 12),
 };
 
 }  // namespace

@@ -75,13 +75,20 @@ constexpr Kernel kKernels[] = {
     // With group scales: by counts of instructions widening pays from 5 columns
     // on.
     GroupEntry<NeonGroupOps, NeonStreamForm<NeonSdotNibbles>>(
-        "NeonDot_G4S8_16x2x8", 4, nullptr, 40, /*max_cols=*/4),
+        "NeonDot_G4S8_16x2x8", kPackedCodes4, nullptr, 40, /*max_cols=*/4),
     GroupEntry<NeonGroupOps, NeonTileForm<NeonSdot, 4>>(
-        "NeonDot_G4W8S8_16x4x8", 4, PackNibbles<WidenNibbles>, 40),
+        "NeonDot_G4W8S8_16x4x8", kPackedCodes4, PackNibbles<WidenNibbles>, 40),
     GroupEntry<NeonGroupOps, NeonStreamForm<NeonFlippedBytes<NeonSdot>>>(
-        "NeonDot_G8S8_16x2x8", 8, nullptr, 40, /*max_cols=*/4),
+        "NeonDot_G8S8_16x2x8", kPackedCodes8, nullptr, 40, /*max_cols=*/4),
     GroupEntry<NeonGroupOps, NeonTileForm<NeonSdot, 4>>(
-        "NeonDot_G8W8S8_16x4x8", 8, PackSignedCodes<MakeCodesSigned>, 40),
+        "NeonDot_G8W8S8_16x4x8", kPackedCodes8,
+        PackSignedCodes<MakeCodesSigned>, 40),
+    GroupEntry<NeonGroupOps, NeonTileForm<NeonSdot, 4>>(
+        "NeonDot_T4W8S8_16x4x8", kPackedTable4, PackByTable<NeonGroupOps, 4>,
+        40),
+    GroupEntry<NeonGroupOps, NeonTileForm<NeonSdot, 4>>(
+        "NeonDot_T2W8S8_16x4x8", kPackedTable2, PackByTable<NeonGroupOps, 2>,
+        40),
 };
 
 }  // namespace

@@ -27,13 +27,21 @@ constexpr Kernel kKernels[] = {
     // Few columns of group-scaled weights go to dot products, whose lanes they
     // fill.
     GroupEntry<NeonGroupOps, NeonStreamForm<NeonSdotNibbles>>(
-        "NeonI8mm_G4S8_16x2x8", 4, nullptr, 40, /*max_cols=*/2),
+        "NeonI8mm_G4S8_16x2x8", kPackedCodes4, nullptr, 40, /*max_cols=*/2),
     GroupEntry<NeonGroupOps, NeonTileForm<NeonSquaresDot, 6>>(
-        "NeonI8mm_G4W8S8_16x6x8", 4, PackNibbles<WidenNibblesOfRowPairs>, 80),
+        "NeonI8mm_G4W8S8_16x6x8", kPackedCodes4,
+        PackNibbles<WidenNibblesOfRowPairs>, 80),
     GroupEntry<NeonGroupOps, NeonStreamForm<NeonFlippedBytes<NeonSdot>>>(
-        "NeonI8mm_G8S8_16x2x8", 8, nullptr, 40, /*max_cols=*/2),
+        "NeonI8mm_G8S8_16x2x8", kPackedCodes8, nullptr, 40, /*max_cols=*/2),
     GroupEntry<NeonGroupOps, NeonTileForm<NeonSquaresDot, 6>>(
-        "NeonI8mm_G8W8S8_16x6x8", 8, PackSignedCodes<MakeRowPairsSigned>, 80),
+        "NeonI8mm_G8W8S8_16x6x8", kPackedCodes8,
+        PackSignedCodes<MakeRowPairsSigned>, 80),
+    GroupEntry<NeonGroupOps, NeonTileForm<NeonSquaresDot, 6>>(
+        "NeonI8mm_T4W8S8_16x6x8", kPackedTable4, PackByTable<NeonRowPairs, 4>,
+        80),
+    GroupEntry<NeonGroupOps, NeonTileForm<NeonSquaresDot, 6>>(
+        "NeonI8mm_T2W8S8_16x6x8", kPackedTable2, PackByTable<NeonRowPairs, 2>,
+        80),
 };
 
 }  // namespace

@@ -57,6 +57,8 @@ struct PanelFormat {
   // Weights with group scales (groups/group_args.h): codes of so many bits.
   // Else 0.
   int code_bits = 0;
+  // Codes are indices into a table of levels.
+  bool by_table = false;
 };
 
 // For the layers above: whether the levels of each pair are exchanged.
@@ -67,7 +69,8 @@ constexpr bool operator==(const PanelFormat& a, const PanelFormat& b) {
   return a.scalar == b.scalar && a.in_place == b.in_place &&
          a.width == b.width && a.depth_group == b.depth_group &&
          a.depth_multiple == b.depth_multiple && a.range == b.range &&
-         a.by_level == b.by_level && a.code_bits == b.code_bits;
+         a.by_level == b.by_level && a.code_bits == b.code_bits &&
+         a.by_table == b.by_table;
 }
 
 }  // namespace ruy_like::kernels

@@ -292,11 +292,17 @@ constexpr Kernel kKernels[] = {
           PackPortable_F64_F64_4x1, PackPortable_F64_F64_4x1,
           Run<double, double, double>),
     GroupEntry<PortableGroupOps, PortableForm<PortableNibbles>>(
-        "Portable_G4S8_16x2x8", 4, nullptr, 2, /*max_cols=*/2),
+        "Portable_G4S8_16x2x8", kPackedCodes4, nullptr, 2, /*max_cols=*/2),
     GroupEntry<PortableGroupOps, PortableForm<PortableDot>>(
-        "Portable_G4W8S8_16x2x8", 4, PackNibbles<WidenNibbles>, 2),
+        "Portable_G4W8S8_16x2x8", kPackedCodes4, PackNibbles<WidenNibbles>, 2),
     GroupEntry<PortableGroupOps, PortableForm<PortableDot>>(
-        "Portable_G8S8_16x2x8", 8, nullptr, 2),
+        "Portable_G8S8_16x2x8", kPackedCodes8, nullptr, 2),
+    GroupEntry<PortableGroupOps, PortableForm<PortableDot>>(
+        "Portable_T4W8S8_16x2x8", kPackedTable4, PackByTable<PlainLookup, 4>,
+        2),
+    GroupEntry<PortableGroupOps, PortableForm<PortableDot>>(
+        "Portable_T2W8S8_16x2x8", kPackedTable2, PackByTable<PlainLookup, 2>,
+        2),
 };
 
 }  // namespace

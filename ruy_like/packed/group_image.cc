@@ -18,7 +18,7 @@ namespace ruy_like {
 namespace {
 
 constexpr ImageKind kKind = {{'r', 'u', 'y', '_', 'g', 'r', 'p', 's'},
-                             1,
+                             2,
                              "packed group weights",
                              "packed group weights"};
 constexpr std::uint64_t kDataSeed = 0;
@@ -32,7 +32,9 @@ struct RawHeader {
   std::int32_t zero_point;
   std::uint8_t scale_type;
   std::uint8_t has_zero_points;
-  char reserved[54];  // zeros
+  std::uint8_t by_table;
+  std::int8_t table[16];
+  char reserved[37];  // zeros
   std::uint64_t data_checksum;
   std::uint64_t header_checksum;  // of all that is before it
 };
@@ -56,13 +58,25 @@ static_assert(static_cast<int>(Scalar::kF32) == 4 &&
   return true;
 }
 
-// Adds a group's codes in `steps` steps to the totals of the panel's rows.
-void AddCodes(int bits, std::ptrdiff_t steps, const std::uint8_t* byte,
-              std::uint32_t (&totals)[kernels::kGroupPanelRows]) {
+// Adds a group's levels, in `steps` steps, to the totals of the panel's rows.
+// Those of padding are of code 0.
+void AddLevels(const GroupShape& shape, std::ptrdiff_t steps,
+               const std::uint8_t* byte,
+               std::uint32_t (&totals)[kernels::kGroupPanelRows]) {
+  std::uint8_t table[16];
+  FillTable(shape, /*is_signed=*/false, table);
+  const int bits = shape.bits;
+  const int mask = (1 << bits) - 1;
   for (const std::uint8_t* const end = byte + steps * 16 * bits; byte < end;
        byte += 64) {
     for (int i = 0; i < 64; ++i) {
-      totals[i / 4] += bits == 8 ? byte[i] : (byte[i] & 15) + (byte[i] >> 4);
+      if (bits == 8) {
+        totals[i / 4] += byte[i];
+        continue;
+      }
+      for (int shift = 0; shift < 8; shift += bits) {
+        totals[i / 4] += table[byte[i] >> shift & mask];
+      }
     }
   }
 }
@@ -80,12 +94,27 @@ float ScaleAt(Scalar type, const void* scales, std::ptrdiff_t at) {
 
 }  // namespace
 
+void FillTable(const GroupShape& shape, bool is_signed, std::uint8_t* table) {
+  const int flip = is_signed ? 0 : 0x80;
+  for (int code = 0; code < 16; ++code) {
+    table[code] = static_cast<std::uint8_t>(
+        shape.by_table ? static_cast<std::uint8_t>(shape.table[code]) ^ flip
+                       : code);
+  }
+}
+
 absl::Status ComputeSizes(GroupShape* shape) {
   if (shape->rows < 0 || shape->depth < 0) {
     return Invalid("weights of ", shape->rows, "x", shape->depth);
   }
-  if (shape->bits != 4 && shape->bits != 8) {
-    return Invalid("weights of ", shape->bits, " bits; 4 and 8 are possible");
+  if (shape->bits != 2 && shape->bits != 4 && shape->bits != 8) {
+    return Invalid("weights of ", shape->bits,
+                   " bits; 2, 4 and 8 are possible");
+  }
+  if (shape->bits != 4 && shape->by_table != (shape->bits == 2)) {
+    return Invalid("table is ", shape->by_table ? "not null" : "null",
+                   " of weights of ", shape->bits,
+                   " bits; those of 2 bits need one, of 8 bits have none");
   }
   if (shape->group_size < 0 || shape->group_size % 16 != 0) {
     return Invalid(
@@ -98,7 +127,8 @@ absl::Status ComputeSizes(GroupShape* shape) {
                    "; scales are float, BFloat16 or Float16");
   }
   kernels::GroupSizes& sizes = shape->sizes;
-  const std::ptrdiff_t steps = CeilDiv(shape->depth, kernels::kGroupStepLevels);
+  std::ptrdiff_t steps = CeilDiv(shape->depth, kernels::kGroupStepLevels);
+  if (shape->bits == 2) steps += steps % 2;
   if (shape->group_size == 0 || shape->group_size >= shape->depth) {
     sizes = {shape->depth == 0 ? 0 : 1, steps, steps};
   } else {
@@ -134,8 +164,10 @@ void GroupImage::PointInto(const void* data_image) {
   layout.family = Family::kGroupScaled;
   layout.kernel_side = Side::kLhs;
   // The same for all images of these bits: it is in the keys of kept plans.
-  layout.kernel_format =
-      shape.bits == 4 ? &kernels::kPackedCodes4 : &kernels::kPackedCodes8;
+  layout.kernel_format = shape.bits == 8   ? &kernels::kPackedCodes8
+                         : shape.bits == 2 ? &kernels::kPackedTable2
+                         : shape.by_table  ? &kernels::kPackedTable4
+                                           : &kernels::kPackedCodes4;
   layout.format = *layout.kernel_format;
   scalar = Scalar::kI8;
   zero_point = 0;
@@ -159,6 +191,8 @@ const float* GroupImage::RowSums() const {
   const GroupShape& shape = group_shape;
   const std::ptrdiff_t groups = shape.groups();
   const auto* const codes = static_cast<const std::uint8_t*>(data.panels);
+  const auto padding_level =
+      shape.by_table ? static_cast<std::uint32_t>(shape.table[0] + 128) : 0;
   constexpr int kRows = kernels::kGroupPanelRows;
   constexpr std::ptrdiff_t kTileRows = 64;
   const std::size_t bytes = (shape.panels * kRows + kTileRows) * sizeof(float);
@@ -168,20 +202,23 @@ const float* GroupImage::RowSums() const {
   std::memset(sums, 0, bytes);
   for (std::ptrdiff_t panel = 0; panel < shape.panels; ++panel) {
     for (std::ptrdiff_t group = 0; group < groups; ++group) {
+      const std::ptrdiff_t steps = group + 1 < groups
+                                       ? shape.sizes.group_steps
+                                       : shape.sizes.last_group_steps;
+      const auto padding = static_cast<std::uint32_t>(
+          steps * kernels::kGroupStepLevels - shape.LevelsIn(group));
       std::uint32_t totals[kRows] = {};
-      AddCodes(shape.bits,
-               group + 1 < groups ? shape.sizes.group_steps
-                                  : shape.sizes.last_group_steps,
-               codes + panel * shape.panel_bytes +
-                   group * shape.sizes.group_steps * 16 * shape.bits,
-               totals);
+      AddLevels(shape, steps,
+                codes + panel * shape.panel_bytes +
+                    group * shape.sizes.group_steps * 16 * shape.bits,
+                totals);
       for (int row = 0; row < kRows; ++row) {
-        // Codes of padding are 0, and have no zero point.
         const std::ptrdiff_t at = (panel * groups + group) * kRows + row;
         const int zero = zeros == nullptr ? shape.zero_point : zeros[at];
         const std::uint32_t sum =
-            totals[row] - static_cast<std::uint32_t>(shape.LevelsIn(group)) *
-                              static_cast<std::uint32_t>(zero);
+            totals[row] - padding * padding_level -
+            static_cast<std::uint32_t>(shape.LevelsIn(group)) *
+                static_cast<std::uint32_t>(zero);
         float* const f = sums + panel * kRows + row;
         *f =
             FusedMultiplyAdd(static_cast<float>(static_cast<std::int32_t>(sum)),
@@ -208,6 +245,8 @@ void WriteGroupHeader(const GroupShape& shape, void* image) {
   raw.zero_point = shape.zero_point;
   raw.scale_type = static_cast<std::uint8_t>(shape.scale_type);
   raw.has_zero_points = shape.has_zero_points ? 1 : 0;
+  raw.by_table = shape.by_table ? 1 : 0;
+  std::memcpy(raw.table, shape.table, sizeof(raw.table));
   raw.data_checksum = GroupDataChecksum(shape, image);
   CompleteImageHeader(kKind, shape.image_bytes, &raw);
   std::memcpy(image, &raw, sizeof(raw));
@@ -229,6 +268,8 @@ absl::Status ReadGroupHeader(const void* data, std::size_t bytes,
   shape->bits = raw.bits;
   shape->scale_type = static_cast<Scalar>(raw.scale_type);
   shape->has_zero_points = raw.has_zero_points != 0;
+  shape->by_table = raw.by_table != 0;
+  std::memcpy(shape->table, raw.table, sizeof(raw.table));
   shape->zero_point = raw.zero_point;
   absl::Status status = ComputeSizes(shape);
   if (status.code() == absl::StatusCode::kInvalidArgument) {
@@ -236,7 +277,8 @@ absl::Status ReadGroupHeader(const void* data, std::size_t bytes,
         absl::StrCat("the header is wrong: ", status.message()));
   }
   if (!status.ok()) return status;
-  if (raw.zero_point < 0 || raw.zero_point >= 1 << raw.bits) {
+  if (raw.zero_point < 0 ||
+      raw.zero_point >= (shape->LevelsAreInt8() ? 256 : 16)) {
     return absl::DataLossError("the header's zero point is out of range");
   }
   if (raw.start.image_bytes != static_cast<std::uint64_t>(shape->image_bytes) ||

@@ -1,7 +1,7 @@
 // Packed: weights with group scales: one run of bytes, in memory and in a file
 // alike. kernels/groups/group_args.h draws the panels.
 //
-//    byte 0      header, 128 bytes: group_image.cc
+//    byte 0      header, 128 bytes: group_image.cc; has the table of levels
 //    byte 128    codes, panel by panel
 //    then        scales: panel, group, row of the panel
 //    then        zero points in the same order, one byte each, if each group
@@ -31,9 +31,12 @@ struct GroupShape {
   std::ptrdiff_t depth = 0;
   std::ptrdiff_t group_size = 0;  // 0: the whole row
   int bits = 4;
+  // Codes are indices of `table`, of which 2 bits use the first four.
+  bool by_table = false;
+  std::int8_t table[16] = {};
   Scalar scale_type = Scalar::kF32;
   bool has_zero_points = false;
-  // That of packed codes: for 8-bit weights 128 more than the caller's.
+  // As packed, also those of groups: int8 ones with 128 added.
   int zero_point = 8;
 
   // Set by ComputeSizes.
@@ -45,6 +48,7 @@ struct GroupShape {
   std::ptrdiff_t image_bytes = 0;
 
   std::ptrdiff_t groups() const { return sizes.groups; }
+  bool LevelsAreInt8() const { return bits == 8 || by_table; }
   // Levels of a group; the last one of a row may have fewer.
   std::ptrdiff_t LevelsIn(std::ptrdiff_t group) const {
     return group + 1 < sizes.groups
@@ -82,6 +86,10 @@ inline const GroupImage& GroupImageOf(const PackedOperand& operand) {
 // OutOfRange for sizes that overflow, InvalidArgument for values that are not
 // valid.
 absl::Status ComputeSizes(GroupShape* shape);
+
+// The level of each code of up to 4 bits as kernels multiply it: signed, or
+// with 128 added.
+void FillTable(const GroupShape& shape, bool is_signed, std::uint8_t* table);
 
 // Completes an image whose data is written: adds the header, with its
 // checksums.

@@ -13,7 +13,9 @@ bool operator==(const PackedLayout& a, const PackedLayout& b) {
 std::string LayoutName(const PackedLayout& layout) {
   const kernels::PanelFormat& format = layout.format;
   std::string name = InfoOf(format.scalar).kernel_name;
-  if (format.code_bits != 0) name = absl::StrCat("G", format.code_bits);
+  if (format.code_bits != 0) {
+    name = absl::StrCat(format.by_table ? "T" : "G", format.code_bits);
+  }
   if (format.range == ValueRange::kInt7) name.back() = '7';
   absl::StrAppend(&name, " ", format.width, "x", format.depth_group);
   if (format.depth_multiple != format.depth_group) {

@@ -187,7 +187,8 @@ void Product::InitGroups() {
   const kernels::Kernel& kernel = *plan_->choice.kernel;
   const GroupImage& weights = GroupImageOf(*params_.side.lhs.packed);
   const GroupShape& shape = weights.group_shape;
-  const bool widens_nibbles = shape.bits == 4 && WidensLhs(kernel);
+  const bool widens_nibbles = !shape.LevelsAreInt8() && WidensLhs(kernel);
+  const bool is_signed = kernel.lhs.scalar == Scalar::kI8;
   groups_ = {};
   groups_.sizes = shape.sizes;
   groups_.scales = weights.scales;
@@ -198,6 +199,7 @@ void Product::InitGroups() {
   group_packing_ = {};
   group_packing_.sizes = shape.sizes;
   group_packing_.zeros = weights.zeros;
+  FillTable(shape, is_signed, group_packing_.table);
   side_.lhs.groups = &group_packing_;
   side_.rhs.groups = &group_packing_;
   if (shape.groups() == 0) return;
@@ -205,12 +207,11 @@ void Product::InitGroups() {
   auto* const starts = reinterpret_cast<std::int32_t*>(shared_scratch_ +
                                                        plan_->side.rhs.sums_at);
   const std::ptrdiff_t values = columns.groups * columns.width;
-  group_packing_.factor = groups_.zeros != nullptr ? 1
-                          : weights.zeros != nullptr
-                              ? kernels::kGroupShiftedZero
-                          : shape.bits == 8 && kernel.lhs.scalar == Scalar::kI8
-                              ? shape.zero_point - 128
-                              : shape.zero_point;
+  group_packing_.factor =
+      groups_.zeros != nullptr             ? 1
+      : weights.zeros != nullptr           ? kernels::kGroupShiftedZero
+      : shape.LevelsAreInt8() && is_signed ? shape.zero_point - 128
+                                           : shape.zero_point;
   group_packing_.starts = starts;
   group_packing_.group_scales = reinterpret_cast<float*>(starts + values);
   group_packing_.scales = group_packing_.group_scales + values;

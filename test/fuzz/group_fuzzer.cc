@@ -165,6 +165,8 @@ void TryHostileDescriptor(FuzzInput input) {
   weights.rows = AnySize(&input);
   weights.depth = AnySize(&input);
   weights.bits = input.Below(3) == 0 ? 8 : input.Below(10);
+  const std::int8_t table[16] = {};
+  if (input.Below(2) == 0) weights.table = table;
   weights.group_size = AnySize(&input);
   weights.row_stride_bytes = AnySize(&input);
   weights.scale_stride = AnySize(&input);
@@ -186,15 +188,19 @@ void TryDescriptor(FuzzInput input) {
   GroupWeights weights;
   weights.rows = input.Below(70);
   weights.depth = input.Below(200);
-  weights.bits = input.Below(2) == 0 ? 4 : 8;
+  constexpr int kBits[] = {2, 4, 8};
+  weights.bits = kBits[input.Below(3)];
+  Bytes table(std::ptrdiff_t{1} << weights.bits, &input);
+  if (weights.bits == 2 || (weights.bits == 4 && input.Below(2) == 0)) {
+    weights.table = table.as<std::int8_t>();
+  }
   weights.group_size = 16 * input.Below(6);
   const std::ptrdiff_t groups =
       weights.depth == 0 ? 0
       : weights.group_size == 0
           ? 1
           : (weights.depth + weights.group_size - 1) / weights.group_size;
-  const std::ptrdiff_t row_bytes =
-      weights.bits == 8 ? weights.depth : (weights.depth + 1) / 2;
+  const std::ptrdiff_t row_bytes = weights.RowBytes();
   const int gap = input.Below(4);
   weights.row_stride_bytes = row_bytes + gap;
   weights.scale_stride = groups + gap;
@@ -213,7 +219,7 @@ void TryDescriptor(FuzzInput input) {
   weights.levels = levels.data();
   weights.scales = scales.data();
   if (input.Below(2) == 0) weights.zero_points = zeros.data();
-  if (weights.bits == 4 && input.Below(8) != 0) {
+  if (!weights.LevelsAreInt8() && input.Below(8) != 0) {
     for (std::ptrdiff_t i = 0; i < span(groups); ++i) zeros.data()[i] &= 15;
   }
   PackAndMultiply(weights, &input);

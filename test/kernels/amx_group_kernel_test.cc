@@ -277,12 +277,21 @@ TEST_P(AmxGroupKernelTest, Chunks) {
 
 // Products by so many columns take the kernel, by fewer the next path's.
 TEST_P(AmxGroupKernelTest, ServesManyColumns) {
-  for (const int bits : {4, 8}) {
+  const struct {
+    int bits;
+    bool has_table;
+    int least;  // by groups of 32 levels
+    const char *many, *few;
+  } kCodes[] = {
+      {4, false, 68, "Amx_G4W8S8_64x32x8", "Avx512Vnni_G4S8_64x6x8"},
+      {8, false, 9, "Amx_G8S8_64x32x8", "Avx512Vnni_G8S8_32x6x8"},
+      {4, true, 68, "Amx_T4W8S8_64x32x8", "Avx512Vnni_T4W8S8_32x6x8"},
+      {2, true, 68, "Amx_T2W8S8_64x32x8", "Avx512Vnni_T2W8S8_32x6x8"}};
+  for (const auto& [bits, has_table, least, many, few] : kCodes) {
     RandomGroupWeights weights(40, 64, bits, 32, Scalar::kF32, false, 0, 1,
-                               &rng_);
+                               &rng_, has_table);
     const auto packed = PackGroupWeights(weights.description, &context_);
     ASSERT_TRUE(packed.ok()) << packed.status();
-    const int least = bits == 4 ? 68 : 9;  // by groups of 32 levels
     for (const int cols : {1, least - 1, least, 100}) {
       const std::vector<float> values = RandomReals<float>(64 * cols, &rng_);
       std::vector<float> result(40 * cols);
@@ -294,11 +303,7 @@ TEST_P(AmxGroupKernelTest, ServesManyColumns) {
               .ok());
       const bool is_many = cols >= least;
       EXPECT_EQ(context_.last_used_path(), Path::kAmx);
-      EXPECT_EQ(context_.last_used_kernel(),
-                std::string(is_many     ? (bits == 4 ? "Amx_G4W8S8_64x32x8"
-                                                     : "Amx_G8S8_64x32x8")
-                            : bits == 4 ? "Avx512Vnni_G4S8_64x6x8"
-                                        : "Avx512Vnni_G8S8_32x6x8"))
+      EXPECT_EQ(context_.last_used_kernel(), std::string(is_many ? many : few))
           << bits << " bits, " << cols << " columns";
       if (!IsAmxEmulated()) continue;
       EXPECT_EQ(EmulatedTileUnit().counts().products > 0, is_many);

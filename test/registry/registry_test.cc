@@ -62,7 +62,8 @@ TEST(KernelTablesTest, NamesSayWhatTheKernelIs) {
           if (&format == &kernel.rhs) {
             return std::string(format.scalar == Scalar::kI16 ? "W16" : "S8");
           }
-          return absl::StrCat("G", kernel.packed_lhs->code_bits,
+          return absl::StrCat(kernel.packed_lhs->by_table ? "T" : "G",
+                              kernel.packed_lhs->code_bits,
                               kernel.pack_lhs != nullptr ? "W8" : "");
         }
         return name + (format.by_level   ? "ByLevel"

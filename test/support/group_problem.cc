@@ -15,33 +15,45 @@ RandomGroupWeights::RandomGroupWeights(std::ptrdiff_t rows,
                                        std::ptrdiff_t group_size,
                                        Scalar scale_type, bool has_zeros,
                                        std::ptrdiff_t gap, float magnitude,
-                                       Rng* rng, std::ptrdiff_t groups)
-    : levels(Bytes(rows, bits == 8 ? depth : (depth + 1) / 2, gap),
-             Flush::kEnd),
+                                       Rng* rng, bool has_table,
+                                       std::ptrdiff_t groups)
+    : levels(Bytes(rows, (depth * bits + 7) / 8, gap), Flush::kEnd),
       scales(Bytes(rows, groups, gap) * InfoOf(scale_type).bits / 8,
              Flush::kEnd),
-      zeros(has_zeros ? Bytes(rows, groups, gap) : 0, Flush::kEnd) {
+      zeros(has_zeros ? Bytes(rows, groups, gap) : 0, Flush::kEnd),
+      table(has_table ? std::size_t{1} << bits : 0, Flush::kEnd) {
   description.rows = rows;
   description.depth = depth;
   description.bits = bits;
   description.group_size = group_size;
   description.levels = levels.data();
   if (gap != 0) {
-    description.row_stride_bytes = (bits == 8 ? depth : (depth + 1) / 2) + gap;
+    description.row_stride_bytes = description.RowBytes() + gap;
     description.scale_stride = groups + gap;
   }
   description.scales = scales.data();
   description.scale_type = scale_type;
   description.zero_points = has_zeros ? zeros.data() : nullptr;
-  description.zero_point = static_cast<int>(
-      bits == 4 ? rng->Between(0, 15) : rng->Between(-128, 127));
+  if (has_table) description.table = table.as<std::int8_t>();
+  const bool is_narrow = rng->OneIn(2);
+  for (std::size_t i = 0; i < table.bytes(); ++i) {
+    table.as<std::int8_t>()[i] =
+        static_cast<std::int8_t>(is_narrow       ? rng->Between(-12, 12)
+                                 : rng->OneIn(3) ? (rng->OneIn(2) ? -128 : 127)
+                                                 : rng->Between(-128, 127));
+  }
+  const auto zero_point = [&] {
+    return static_cast<int>(description.LevelsAreInt8()
+                                ? rng->Between(-128, 127)
+                                : rng->Between(0, 15));
+  };
+  description.zero_point = zero_point();
   for (std::size_t i = 0; i < levels.bytes(); ++i) {
     levels.data()[i] = static_cast<char>(
         rng->OneIn(3) ? (rng->OneIn(2) ? 0xff : 0x80) : rng->Next());
   }
   for (std::size_t i = 0; i < zeros.bytes(); ++i) {
-    zeros.data()[i] = static_cast<char>(bits == 4 ? rng->Between(0, 15)
-                                                  : rng->Between(-128, 127));
+    zeros.data()[i] = static_cast<char>(zero_point());
   }
   const std::size_t count = scales.bytes() * 8 / InfoOf(scale_type).bits;
   for (std::size_t i = 0; i < count; ++i) {
@@ -110,12 +122,16 @@ void CheckProduct(const Shape& shape, Rng* rng, Context* context,
   const float magnitude =
       std::ldexp(1.0f, static_cast<int>(rng->OneIn(3) ? rng->Between(-140, 127)
                                                       : rng->Between(-8, 0)));
+  constexpr int kBits[] = {8, 4, 4, 4, 2};
+  const int bits = kBits[rng->Between(0, 4)];
   RandomGroupWeights weights(
-      shape.rows, shape.depth, rng->OneIn(3) ? 8 : 4,
-      RandomGroupSize(shape.depth, rng), kScaleTypes[rng->Between(0, 2)],
-      rng->OneIn(2), rng->OneIn(2) ? rng->Between(1, 9) : 0, magnitude, rng);
-  *weights_name = std::to_string(weights.description.bits) + " bits by " +
-                  ScalarName(weights.description.scale_type);
+      shape.rows, shape.depth, bits, RandomGroupSize(shape.depth, rng),
+      kScaleTypes[rng->Between(0, 2)], rng->OneIn(2),
+      rng->OneIn(2) ? rng->Between(1, 9) : 0, magnitude, rng,
+      /*has_table=*/bits == 4 && rng->OneIn(2));
+  *weights_name = std::to_string(bits) + " bits" +
+                  (weights.description.table != nullptr ? ", table," : "") +
+                  " by " + ScalarName(weights.description.scale_type);
   const auto packed = PackGroupWeights(weights.description, context);
   ASSERT_TRUE(packed.ok()) << packed.status();
 
@@ -191,7 +207,8 @@ void CheckProduct(const Shape& shape, Rng* rng, Context* context,
     ASSERT_TRUE(SameFloat(dst.matrix.data()[i], expected.matrix.data()[i]))
         << "element " << i << " of " << dst.matrix.layout().rows() << "x"
         << dst.matrix.layout().cols() << ", depth " << shape.depth << ", bits "
-        << weights.description.bits << ", group size "
+        << weights.description.bits << ", table "
+        << (weights.description.table != nullptr) << ", group size "
         << weights.description.group_size << ", zero points "
         << (weights.description.zero_points != nullptr) << ", activation zeros "
         << (params.activation_zero_points != nullptr) << ", per group "

@@ -24,18 +24,18 @@ namespace ruy_like {
 
 // A description of weights, and the random arrays that it points to. `gap`:
 // elements between rows; `magnitude`: the greatest of the scales, which have
-// either sign or are 0.
+// either sign or are 0. 2 bits always have a table.
 struct RandomGroupWeights {
   GroupWeights description;
-  GuardedBuffer levels, scales, zeros;
+  GuardedBuffer levels, scales, zeros, table;
 
   RandomGroupWeights(std::ptrdiff_t rows, std::ptrdiff_t depth, int bits,
                      std::ptrdiff_t group_size, Scalar scale_type,
                      bool has_zeros, std::ptrdiff_t gap, float magnitude,
-                     Rng* rng)
+                     Rng* rng, bool has_table = false)
       : RandomGroupWeights(rows, depth, bits, group_size, scale_type, has_zeros,
-                           gap, magnitude, rng, GroupCount(depth, group_size)) {
-  }
+                           gap, magnitude, rng, has_table || bits == 2,
+                           GroupCount(depth, group_size)) {}
 
   static std::ptrdiff_t GroupCount(std::ptrdiff_t depth,
                                    std::ptrdiff_t group_size) {
@@ -51,7 +51,7 @@ struct RandomGroupWeights {
   RandomGroupWeights(std::ptrdiff_t rows, std::ptrdiff_t depth, int bits,
                      std::ptrdiff_t group_size, Scalar scale_type,
                      bool has_zeros, std::ptrdiff_t gap, float magnitude,
-                     Rng* rng, std::ptrdiff_t groups);
+                     Rng* rng, bool has_table, std::ptrdiff_t groups);
 };
 
 // A matrix at a guard page, its gaps painted.

@@ -8,10 +8,14 @@
 //
 // One form for all paths: panels of kGroupPanelRows rows, the last one padded
 // with zero codes. A step is 8 positions of depth; the last group of a row is
-// padded to whole steps. Codes are unsigned: those of 4 bits as they are, those
-// of 8 bits with 128 added, as their zero points. For each panel
+// padded to whole steps, of 2 bits to pairs of them. Codes are unsigned: those
+// of 4 bits as they are, those of 8 bits with 128 added, as their zero points.
+// Codes of 2 bits, and of 4 if the weights have a table, are indices into it:
+// the levels found there are those of 8 bits, and so are their zero points. For
+// each panel
 //
-//   step, 4 bits: 64 bytes; byte 4 * row + i has code i in its low nibble and
+//   2 steps, 2 bits: 64 bytes; byte 4 * row + i has code 4 * q + i in bits 2 *
+//   q step, 4 bits: 64 bytes; byte 4 * row + i has code i in its low nibble and
 //                 code 4 + i in its high one
 //   step, 8 bits: 128 bytes; byte 4 * row + i has code i, byte
 //                 64 + 4 * row + i has code 4 + i
@@ -19,8 +23,8 @@
 // Scales are in an array of their own, 16 for each panel and group; so are zero
 // points, unless all are the same. Kernels of few columns read panels as they
 // are packed. With more columns others are faster that read bytes: pack_lhs
-// then widens each panel once for all columns, to the layout of 8 bits or, for
-// SMMLA, with a row's eight codes together.
+// then widens each panel once for all columns, or looks up its levels, to the
+// layout of 8 bits or, for SMMLA, with a row's eight codes together.
 //
 // ## Packed activations
 //
@@ -60,6 +64,18 @@ static constexpr PanelFormat kPackedCodes8 = {
     /*depth_group=*/4, kGroupStepLevels,
     ValueRange::kFull, false,
     /*code_bits=*/8};
+static constexpr PanelFormat kPackedTable4 = {
+    Scalar::kU8,       false,
+    kGroupPanelRows,
+    /*depth_group=*/8, kGroupStepLevels,
+    ValueRange::kFull, false,
+    /*code_bits=*/4,   /*by_table=*/true};
+static constexpr PanelFormat kPackedTable2 = {
+    Scalar::kU8,        false,
+    kGroupPanelRows,
+    /*depth_group=*/16, 2 * kGroupStepLevels,
+    ValueRange::kFull,  false,
+    /*code_bits=*/2,    /*by_table=*/true};
 
 // A row's groups.
 struct GroupSizes {
@@ -101,6 +117,8 @@ struct GroupPackArgs {
   GroupSizes sizes;
   // ## Weights, widened
   const uint8_t* zeros;  // as in GroupArgs, of the range's first panel
+  // The level of each code, as `run` multiplies it: with 128 added, or signed.
+  alignas(16) uint8_t table[16];
   // ## Activations: results as in GroupArgs, of the range's first column
   int32_t factor;
   bool has_group_scales;

@@ -168,6 +168,24 @@ struct NeonTileForm : NeonGroupForm {
 struct NeonGroupOps : PlainGroupStarts {
   static constexpr PackFn* kCopyInt8 = PackNeon_8_S8_1x1;
   static constexpr PackFn* kCopyFloats = PackNeon_F32_F32_1x1;
+  template <int kBits, int kShift>
+  static RUY_LIKE_ALWAYS_INLINE uint8x16_t LookUp(uint8x16_t codes,
+                                                  uint8x16_t table) {
+    if constexpr (kShift != 0) codes = vshrq_n_u8(codes, kShift);
+    return vqtbl1q_u8(table, vandq_u8(codes, vdupq_n_u8((1 << kBits) - 1)));
+  }
+  template <int kBits, int kShift>
+  static RUY_LIKE_ALWAYS_INLINE void LookUp(const uint8_t* codes,
+                                            const uint8_t* table,
+                                            uint8_t* levels) {
+    const uint8x16_t of_codes = vld1q_u8(table);
+    RUY_LIKE_UNROLL
+    for (int i = 0; i < 64; i += 16) {
+      const uint8x16_t both = vld1q_u8(codes + i);
+      vst1q_u8(levels + i, LookUp<kBits, kShift>(both, of_codes));
+      vst1q_u8(levels + 64 + i, LookUp<kBits, kShift + kBits>(both, of_codes));
+    }
+  }
 };
 
 }  // namespace

@@ -304,6 +304,26 @@ struct X86TileForm : X86GroupForm<S> {
 struct X86GroupOps {
   static constexpr PackFn* kCopyInt8 = PackAvx2_8_S8_1x1;
   static constexpr PackFn* kCopyFloats = PackAvx2_F32_F32_1x1;
+  template <int kBits, int kShift>
+  static RUY_LIKE_ALWAYS_INLINE void LookUp(const uint8_t* codes,
+                                            const uint8_t* table,
+                                            uint8_t* levels) {
+    const __m256i of_codes = _mm256_broadcastsi128_si256(
+        _mm_load_si128(reinterpret_cast<const __m128i*>(table)));
+    const __m256i mask = _mm256_set1_epi8((1 << kBits) - 1);
+    RUY_LIKE_UNROLL
+    for (int i = 0; i < 64; i += 32) {
+      const __m256i both =
+          _mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes + i));
+      RUY_LIKE_UNROLL
+      for (int half = 0; half < 2; ++half) {
+        const __m256i index = _mm256_and_si256(
+            ShiftWordsRight(both, kShift + half * kBits), mask);
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(levels + 64 * half + i),
+                            _mm256_shuffle_epi8(of_codes, index));
+      }
+    }
+  }
   static RUY_LIKE_ALWAYS_INLINE void SetStarts(const int8_t* values,
                                                ptrdiff_t col_stride, int cols,
                                                ptrdiff_t n, int32_t factor,
@@ -329,12 +349,17 @@ struct MaddGroupKernels {
   typedef X86TileForm<S, MaddDot8<S>, kPanels, kCols> Tile8;
   static constexpr int kMacsPerNs = S::kLanes == 16 ? 120 : 80;
   static constexpr Kernel kList[] = {
-      GroupEntry<Ops, Stream4>("G4S8", 4, nullptr, kMacsPerNs),
+      GroupEntry<Ops, Stream4>("G4S8", kPackedCodes4, nullptr, kMacsPerNs),
       // For groups that are too long to be multiplied as nibbles.
-      GroupEntry<Ops, Tile4>("G4W8S8", 4, PackNibbles<WidenNibbles>,
+      GroupEntry<Ops, Tile4>("G4W8S8", kPackedCodes4, PackNibbles<WidenNibbles>,
                              kMacsPerNs),
-      GroupEntry<Ops, Stream8>("G8W16", 8, nullptr, kMacsPerNs, /*max_cols=*/2),
-      GroupEntry<Ops, Tile8>("G8W16", 8, nullptr, kMacsPerNs),
+      GroupEntry<Ops, Stream8>("G8W16", kPackedCodes8, nullptr, kMacsPerNs,
+                               /*max_cols=*/2),
+      GroupEntry<Ops, Tile8>("G8W16", kPackedCodes8, nullptr, kMacsPerNs),
+      GroupEntry<Ops, Tile8>("T4W8W16", kPackedTable4, PackByTable<Ops, 4>,
+                             kMacsPerNs),
+      GroupEntry<Ops, Tile8>("T2W8W16", kPackedTable2, PackByTable<Ops, 2>,
+                             kMacsPerNs),
   };
 };
 
@@ -350,15 +375,20 @@ struct VnniGroupKernels {
   typedef X86TileForm<S, Dot, kPanels, kCols> Tile;
   static constexpr int kMacsPerNs = S::kLanes == 16 ? 200 : 120;
   static constexpr Kernel kList[] = {
-      GroupEntry<Ops, Stream4>("G4S8", 4, nullptr, kMacsPerNs,
+      GroupEntry<Ops, Stream4>("G4S8", kPackedCodes4, nullptr, kMacsPerNs,
                                /*max_cols=*/128),
-      GroupEntry<Ops, Tile>("G4W8S8", 4, PackNibbles<WidenNibbles>, kMacsPerNs),
-      GroupEntry<Ops, Stream8>("G8S8", 8, nullptr, kMacsPerNs,
+      GroupEntry<Ops, Tile>("G4W8S8", kPackedCodes4, PackNibbles<WidenNibbles>,
+                            kMacsPerNs),
+      GroupEntry<Ops, Stream8>("G8S8", kPackedCodes8, nullptr, kMacsPerNs,
                                S::kLanes == 16 ? kNoLimit : 32),
+      GroupEntry<Ops, Tile>("T4W8S8", kPackedTable4, PackByTable<Ops, 4>,
+                            kMacsPerNs),
+      GroupEntry<Ops, Tile>("T2W8S8", kPackedTable2, PackByTable<Ops, 2>,
+                            kMacsPerNs),
   };
   // For many columns, where it is larger than Stream8.
   static constexpr Kernel kTile8[] = {
-      GroupEntry<Ops, Tile>("G8S8", 8, nullptr, kMacsPerNs)};
+      GroupEntry<Ops, Tile>("G8S8", kPackedCodes8, nullptr, kMacsPerNs)};
 };
 
 }  // namespace

@@ -93,6 +93,39 @@ static void PackNibbles(const PackArgs* args) {
   }
 }
 
+// A member of Ops where nothing is faster: a step of a panel, of codes that are
+// in bits kShift on, and kBits further those of its second half.
+struct PlainLookup {
+  template <int kBits, int kShift>
+  static RUY_LIKE_ALWAYS_INLINE void LookUp(const uint8_t* codes,
+                                            const uint8_t* table,
+                                            uint8_t* levels) {
+    for (int i = 0; i < 64; ++i) {
+      const int both = codes[i] >> kShift;
+      levels[i] = table[both & ((1 << kBits) - 1)];
+      levels[64 + i] = table[both >> kBits & ((1 << kBits) - 1)];
+    }
+  }
+};
+
+template <class Ops, int kBits>
+static void PackByTable(const PackArgs* args) {
+  const ptrdiff_t bytes = (args->width + kGroupPanelRows - 1) /
+                          kGroupPanelRows * kGroupPanelRows *
+                          args->padded_depth * kBits / 8;
+  const uint8_t* codes = static_cast<const uint8_t*>(args->src);
+  const uint8_t* const end = codes + bytes;
+  uint8_t* to = static_cast<uint8_t*>(args->dst);
+  for (; codes < end; codes += 64) {
+    Ops::template LookUp<kBits, 0>(codes, args->groups->table, to);
+    to += kGroupPanelRows * kGroupStepLevels;
+    if constexpr (kBits == 2) {
+      Ops::template LookUp<kBits, 4>(codes, args->groups->table, to);
+      to += kGroupPanelRows * kGroupStepLevels;
+    }
+  }
+}
+
 // ## Activations
 
 // Quantizes n floats; returns their scale. The rule is doc/numerics.md's.
@@ -141,10 +174,11 @@ RUY_LIKE_ALWAYS_INLINE void PackGroupStep(const int8_t* values, char* to) {
   }
 }
 
-// Packs a column's steps, the last one padded with zeros.
+// Packs a column's steps, with zeros behind its depth.
 template <int kBytes>
 RUY_LIKE_ALWAYS_INLINE void PackGroupSteps(const int8_t* values,
-                                           ptrdiff_t depth, char* to,
+                                           ptrdiff_t depth,
+                                           ptrdiff_t padded_depth, char* to,
                                            ptrdiff_t step_stride) {
   const ptrdiff_t rest = depth % kGroupStepLevels;
   const int8_t* const end = values + depth - rest;
@@ -152,10 +186,13 @@ RUY_LIKE_ALWAYS_INLINE void PackGroupSteps(const int8_t* values,
     PackGroupStep<kBytes>(values, to);
     to += step_stride;
   }
-  if (rest == 0) return;
   int8_t padded[kGroupStepLevels] = {};
   __builtin_memcpy(padded, values, rest);
-  PackGroupStep<kBytes>(padded, to);
+  for (ptrdiff_t k = depth - rest; k < padded_depth; k += kGroupStepLevels) {
+    PackGroupStep<kBytes>(padded, to);
+    to += step_stride;
+    __builtin_memset(padded, 0, sizeof(padded));
+  }
 }
 
 // A member of Ops where nothing is faster.
@@ -305,7 +342,7 @@ static void PackActivations(const PackArgs* args) {
       const ptrdiff_t panel = (first + c) / groups.panel_cols;
       const ptrdiff_t in_panel = (first + c) % groups.panel_cols;
       PackGroupSteps<kBytes>(
-          columns.values + c * columns.stride, args->depth,
+          columns.values + c * columns.stride, args->depth, args->padded_depth,
           dst + panel * groups.panel_bytes + in_panel * kColBytes,
           groups.panel_cols * kColBytes);
     }

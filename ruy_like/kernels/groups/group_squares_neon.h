@@ -168,6 +168,23 @@ static void WidenNibblesOfRowPairs(const uint8_t* levels, ptrdiff_t steps,
   }
 }
 
+// PackByTable's Ops for row pairs.
+struct NeonRowPairs {
+  template <int kBits, int kShift>
+  static RUY_LIKE_ALWAYS_INLINE void LookUp(const uint8_t* codes,
+                                            const uint8_t* table,
+                                            uint8_t* levels) {
+    const uint8x16_t of_codes = vld1q_u8(table);
+    RUY_LIKE_UNROLL
+    for (int quad = 0; quad < 4; ++quad) {
+      const uint8x16_t both = vld1q_u8(codes + 16 * quad);
+      StoreRowPairs(NeonGroupOps::LookUp<kBits, kShift>(both, of_codes),
+                    NeonGroupOps::LookUp<kBits, kShift + kBits>(both, of_codes),
+                    levels + 32 * quad);
+    }
+  }
+};
+
 static void MakeRowPairsSigned(const uint8_t* levels, ptrdiff_t steps,
                                uint8_t* widened) {
   const uint8x16_t sign = vdupq_n_u8(0x80);

@@ -3,6 +3,7 @@
 //
 //   G4S8      few columns: codes as they are packed
 //   G4W8S8    more columns: codes of 4 bits, widened to bytes
+//   T4W8S8    codes of 4 bits and, T2W8S8, of 2, whose levels a table has
 //   G8S8      codes of 8 bits; G8W8S8 where their sign is restored before
 //   W16       for S8: activations that are widened to 16 bits
 #ifndef RUY_LIKE_KERNELS_GROUPS_GROUP_TABLE_H_
@@ -21,27 +22,31 @@ namespace {
 // pack_lhs: nullptr if codes are read as they are packed. Its type says so: GCC
 // with -fsanitize=undefined does not compare functions in constant expressions.
 template <class Ops, class Form, class Pack>
-constexpr Kernel GroupEntryOf(KernelFn* run, const char* name, int bits,
-                              Pack pack_lhs, int macs_per_ns, int max_cols) {
+constexpr Kernel GroupEntryOf(KernelFn* run, const char* name,
+                              const PanelFormat& packed, Pack pack_lhs,
+                              int macs_per_ns, int max_cols) {
   constexpr bool kReadsPacked = std::is_same<Pack, decltype(nullptr)>::value;
   constexpr int kBytes = Form::Codes::kActivationBytes;
   Kernel kernel = {};
   kernel.name = name;
   kernel.family = Family::kGroupScaled;
   kernel.kind = KernelKind::kPanels;
-  kernel.packed_lhs = bits == 4 ? &kPackedCodes4 : &kPackedCodes8;
-  kernel.lhs = kReadsPacked ? *kernel.packed_lhs : kPackedCodes8;
+  kernel.packed_lhs = &packed;
+  kernel.lhs = kReadsPacked ? packed : kPackedCodes8;
+  kernel.lhs.depth_multiple = packed.depth_multiple;
   if (Form::kIsSigned) kernel.lhs.scalar = Scalar::kI8;
   kernel.rhs = {kBytes == 1 ? Scalar::kI8 : Scalar::kI16, false,
                 Form::kInterleavesColumns ? Form::kMaxCols : 1,
-                kGroupStepLevels, kGroupStepLevels};
+                kGroupStepLevels, packed.depth_multiple};
   kernel.tile_rows = Form::Panels(1) * kGroupPanelRows;
   kernel.tile_cols = Form::kMaxCols < max_cols ? Form::kMaxCols : max_cols;
   kernel.row_granularity = kGroupPanelRows;
   kernel.max_cols = max_cols;
   kernel.stream_cols = kReadsPacked ? kernel.tile_cols : 0;
   // Nibbles that are multiplied in place sum up to 16 times as much as codes.
-  if (bits == 4 && kReadsPacked) kernel.max_group_levels = 1 << 16;
+  if (packed.code_bits == 4 && kReadsPacked) {
+    kernel.max_group_levels = 1 << 16;
+  }
   kernel.macs_per_ns = macs_per_ns;
   kernel.pack_lhs = pack_lhs;
   kernel.pack_rhs = PackActivations<Ops, Form>;
@@ -50,9 +55,10 @@ constexpr Kernel GroupEntryOf(KernelFn* run, const char* name, int bits,
 }
 
 template <class Ops, class Form, class Pack>
-constexpr Kernel GroupEntry(const char* name, int bits, Pack pack_lhs,
-                            int macs_per_ns, int max_cols = kNoLimit) {
-  return GroupEntryOf<Ops, Form>(RunGroupTiles<Form>, name, bits, pack_lhs,
+constexpr Kernel GroupEntry(const char* name, const PanelFormat& packed,
+                            Pack pack_lhs, int macs_per_ns,
+                            int max_cols = kNoLimit) {
+  return GroupEntryOf<Ops, Form>(RunGroupTiles<Form>, name, packed, pack_lhs,
                                  macs_per_ns, max_cols);
 }
 
