@@ -154,12 +154,17 @@ TEST_P(GroupMulTest, ReachesEveryKernel) {
       GetParam() == Path::kWasm128 || GetParam() == Path::kNeon32;
   std::set<std::string> reached;
   Rng rng(9);
-  for (const int bits : {2, 4, 5, 8}) {
+  struct Codes {
+    int bits;
+    int greatest = 0;  // level of a table
+  };
+  for (const auto& [bits, greatest] :
+       {Codes{4}, {8}, {4, 12}, {4, 127}, {2, 12}, {2, 127}}) {
     for (const std::ptrdiff_t depth : {40, (1 << 16) + 16}) {
-      const bool has_table = bits == 5;  // of 4 bits
-      RandomGroupWeights weights(3, depth, has_table ? 4 : bits,
-                                 /*group_size=*/0, Scalar::kF32, false, 0, 1,
-                                 &rng, has_table);
+      RandomGroupWeights weights(3, depth, bits, /*group_size=*/0, Scalar::kF32,
+                                 false, 0, 1, &rng);
+      const std::int8_t table[16] = {static_cast<std::int8_t>(greatest)};
+      weights.description.table = greatest == 0 ? nullptr : table;
       const auto packed = PackGroupWeights(weights.description, &context_);
       ASSERT_TRUE(packed.ok()) << packed.status();
       for (const std::ptrdiff_t cols : {1, 3, 8, 16, 40, 130}) {

@@ -133,6 +133,9 @@ absl::Status CheckWeights(Source* source) {
   shape.bits = weights.bits;
   shape.scale_type = weights.scale_type;
   shape.by_table = weights.table != nullptr;
+  if (shape.by_table && (shape.bits == 2 || shape.bits == 4)) {
+    std::memcpy(shape.table, weights.table, std::size_t{1} << shape.bits);
+  }
   shape.has_zero_points = weights.zero_points != nullptr;
   shape.zero_point = 0;
   RUY_LIKE_RETURN_IF_ERROR(ComputeSizes(&shape));
@@ -141,7 +144,6 @@ absl::Status CheckWeights(Source* source) {
     shape.zero_point =
         weights.CommonZeroPoint() + (weights.LevelsAreInt8() ? 128 : 0);
   }
-  if (shape.by_table) std::memcpy(shape.table, weights.table, 1 << shape.bits);
   RUY_LIKE_RETURN_IF_ERROR(CheckStrides(source));
   return CheckValues(*source);
 }

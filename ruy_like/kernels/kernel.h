@@ -228,6 +228,9 @@ struct Kernel {
   const PanelFormat* packed_lhs = nullptr;
   // Only for groups of at most so many levels.
   int max_group_levels = kNoLimit;
+  // Codes of a table: only where the greatest level is at most so much above
+  // the least, which is 0 for `run`.
+  int max_level_span = kNoLimit;
   // The least depth at which the kernel writes a row-major dst: transposing
   // tiles is then cheap compared with the product. Else, and for kNotRowMajor,
   // the sides are swapped.

@@ -95,6 +95,10 @@ constexpr Kernel kKernels[] = {
     GroupEntry<NeonGroupOps, NeonTileForm<NeonWidenDot, 2>>(
         "Neon_G8W8S8_16x2x8", kPackedCodes8, PackSignedCodes<MakeCodesSigned>,
         12),
+    GroupEntry<NeonGroupOps, NeonStreamForm<NeonByTable<NeonWidenHalves, 4>>>(
+        "Neon_T4S8_16x2x8", kPackedTable4, nullptr, 12, /*max_cols=*/4),
+    GroupEntry<NeonGroupOps, NeonStreamForm<NeonByTable<NeonWidenHalves, 2>>>(
+        "Neon_T2S8_16x2x16", kPackedTable2, nullptr, 12, /*max_cols=*/4),
     GroupEntry<NeonGroupOps, NeonTileForm<NeonWidenDot, 2>>(
         "Neon_T4W8S8_16x2x8", kPackedTable4, PackByTable<NeonGroupOps, 4>, 12),
     GroupEntry<NeonGroupOps, NeonTileForm<NeonWidenDot, 2>>(

@@ -83,6 +83,10 @@ constexpr Kernel kKernels[] = {
     GroupEntry<NeonGroupOps, NeonTileForm<NeonSdot, 4>>(
         "NeonDot_G8W8S8_16x4x8", kPackedCodes8,
         PackSignedCodes<MakeCodesSigned>, 40),
+    GroupEntry<NeonGroupOps, NeonStreamForm<NeonByTable<NeonSdotNibbles, 4>>>(
+        "NeonDot_T4S8_16x2x8", kPackedTable4, nullptr, 40, /*max_cols=*/4),
+    GroupEntry<NeonGroupOps, NeonStreamForm<NeonByTable<NeonSdotNibbles, 2>>>(
+        "NeonDot_T2S8_16x2x16", kPackedTable2, nullptr, 40, /*max_cols=*/4),
     GroupEntry<NeonGroupOps, NeonTileForm<NeonSdot, 4>>(
         "NeonDot_T4W8S8_16x4x8", kPackedTable4, PackByTable<NeonGroupOps, 4>,
         40),

@@ -36,6 +36,10 @@ constexpr Kernel kKernels[] = {
     GroupEntry<NeonGroupOps, NeonTileForm<NeonSquaresDot, 6>>(
         "NeonI8mm_G8W8S8_16x6x8", kPackedCodes8,
         PackSignedCodes<MakeRowPairsSigned>, 80),
+    GroupEntry<NeonGroupOps, NeonStreamForm<NeonByTable<NeonSdotNibbles, 4>>>(
+        "NeonI8mm_T4S8_16x2x8", kPackedTable4, nullptr, 40, /*max_cols=*/2),
+    GroupEntry<NeonGroupOps, NeonStreamForm<NeonByTable<NeonSdotNibbles, 2>>>(
+        "NeonI8mm_T2S8_16x2x16", kPackedTable2, nullptr, 40, /*max_cols=*/2),
     GroupEntry<NeonGroupOps, NeonTileForm<NeonSquaresDot, 6>>(
         "NeonI8mm_T4W8S8_16x6x8", kPackedTable4, PackByTable<NeonRowPairs, 4>,
         80),

@@ -1,6 +1,7 @@
 // Tested in test/group_weights_test.cc.
 #include "ruy_like/packed/group_image.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <new>
@@ -64,7 +65,7 @@ void AddLevels(const GroupShape& shape, std::ptrdiff_t steps,
                const std::uint8_t* byte,
                std::uint32_t (&totals)[kernels::kGroupPanelRows]) {
   std::uint8_t table[16];
-  FillTable(shape, /*is_signed=*/false, table);
+  FillTable(shape, kAddedToInt8, table);
   const int bits = shape.bits;
   const int mask = (1 << bits) - 1;
   for (const std::uint8_t* const end = byte + steps * 16 * bits; byte < end;
@@ -94,12 +95,10 @@ float ScaleAt(Scalar type, const void* scales, std::ptrdiff_t at) {
 
 }  // namespace
 
-void FillTable(const GroupShape& shape, bool is_signed, std::uint8_t* table) {
-  const int flip = is_signed ? 0 : 0x80;
+void FillTable(const GroupShape& shape, int added, std::uint8_t* table) {
   for (int code = 0; code < 16; ++code) {
     table[code] = static_cast<std::uint8_t>(
-        shape.by_table ? static_cast<std::uint8_t>(shape.table[code]) ^ flip
-                       : code);
+        shape.by_table ? shape.table[code] + added : code);
   }
 }
 
@@ -125,6 +124,12 @@ absl::Status ComputeSizes(GroupShape* shape) {
       shape->scale_type != Scalar::kF16) {
     return Invalid("scale_type = ", static_cast<int>(shape->scale_type),
                    "; scales are float, BFloat16 or Float16");
+  }
+  if (shape->by_table) {
+    const auto [least, greatest] =
+        std::minmax_element(shape->table, shape->table + (1 << shape->bits));
+    shape->least_level = *least;
+    shape->level_span = static_cast<std::uint8_t>(*greatest - *least);
   }
   kernels::GroupSizes& sizes = shape->sizes;
   std::ptrdiff_t steps = CeilDiv(shape->depth, kernels::kGroupStepLevels);
@@ -192,7 +197,8 @@ const float* GroupImage::RowSums() const {
   const std::ptrdiff_t groups = shape.groups();
   const auto* const codes = static_cast<const std::uint8_t*>(data.panels);
   const auto padding_level =
-      shape.by_table ? static_cast<std::uint32_t>(shape.table[0] + 128) : 0;
+      shape.by_table ? static_cast<std::uint32_t>(shape.table[0] + kAddedToInt8)
+                     : 0;
   constexpr int kRows = kernels::kGroupPanelRows;
   constexpr std::ptrdiff_t kTileRows = 64;
   const std::size_t bytes = (shape.panels * kRows + kTileRows) * sizeof(float);

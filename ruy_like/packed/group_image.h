@@ -25,6 +25,9 @@
 
 namespace ruy_like {
 
+// Int8 levels and their zero points have this added as they are packed.
+enum { kAddedToInt8 = 128 };
+
 // What determines an image's size and how its bytes are read.
 struct GroupShape {
   std::ptrdiff_t rows = 0;
@@ -36,7 +39,7 @@ struct GroupShape {
   std::int8_t table[16] = {};
   Scalar scale_type = Scalar::kF32;
   bool has_zero_points = false;
-  // As packed, also those of groups: int8 ones with 128 added.
+  // As packed, also those of groups.
   int zero_point = 8;
 
   // Set by ComputeSizes.
@@ -46,6 +49,8 @@ struct GroupShape {
   std::ptrdiff_t scales_offset = 0;  // from the image's first byte
   std::ptrdiff_t zeros_offset = 0;
   std::ptrdiff_t image_bytes = 0;
+  std::int8_t least_level = 0;  // of the table
+  std::uint8_t level_span = 0;  // from there to the greatest one
 
   std::ptrdiff_t groups() const { return sizes.groups; }
   bool LevelsAreInt8() const { return bits == 8 || by_table; }
@@ -87,9 +92,8 @@ inline const GroupImage& GroupImageOf(const PackedOperand& operand) {
 // valid.
 absl::Status ComputeSizes(GroupShape* shape);
 
-// The level of each code of up to 4 bits as kernels multiply it: signed, or
-// with 128 added.
-void FillTable(const GroupShape& shape, bool is_signed, std::uint8_t* table);
+// The level of each code of up to 4 bits, and `added` to it.
+void FillTable(const GroupShape& shape, int added, std::uint8_t* table);
 
 // Completes an image whose data is written: adds the header, with its
 // checksums.

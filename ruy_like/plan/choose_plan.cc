@@ -83,9 +83,10 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline KernelQuery QueryFor(
       query.range[side] = operand.packed->layout.format.range;
       query.packed[side] = operand.packed->layout.kernel_format;
       if (query.family == Family::kGroupScaled) {
+        const GroupShape& shape = GroupImageOf(*operand.packed).group_shape;
         query.group_levels =
-            kernels::kGroupStepLevels *
-            GroupImageOf(*operand.packed).group_shape.sizes.group_steps;
+            kernels::kGroupStepLevels * shape.sizes.group_steps;
+        query.level_span = shape.level_span;
       }
     }
   }

@@ -102,6 +102,9 @@ const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
   if (query.group_levels > kernel.max_group_levels) {
     return "sums of its groups would overflow";
   }
+  if (query.level_span > kernel.max_level_span) {
+    return "the levels of its table are too far apart";
+  }
   if (kernel.for_kept_lhs && !IsKept(query, Side::kLhs)) {
     return "its panels are those of a lhs that is kept packed";
   }

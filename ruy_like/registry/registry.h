@@ -46,6 +46,8 @@ struct KernelQuery {
   // Levels of a group of weights with group scales (the last group may have
   // fewer); else 0.
   std::ptrdiff_t group_levels = 0;
+  // How far a table's greatest level is from its least one.
+  std::uint8_t level_span = 0;
 };
 
 // All fields of a query, the small ones in one number: queries are the same if
@@ -81,6 +83,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline QueryKey KeyOf(const KernelQuery& query) {
   append(1, query.cached.lhs);
   append(1, query.cached.rhs);
   append(1, query.dst_col_major);
+  append(8, query.level_span);
   return {query.rows,         query.cols, query.depth,
           query.group_levels, small,      query.packed};
 }

@@ -188,18 +188,24 @@ void Product::InitGroups() {
   const GroupImage& weights = GroupImageOf(*params_.side.lhs.packed);
   const GroupShape& shape = weights.group_shape;
   const bool widens_nibbles = !shape.LevelsAreInt8() && WidensLhs(kernel);
-  const bool is_signed = kernel.lhs.scalar == Scalar::kI8;
+  // What levels have added as the kernel multiplies them.
+  const int added = kernel.max_level_span != kernels::kNoLimit
+                        ? -shape.least_level
+                    : kernel.lhs.scalar == Scalar::kI8 ? 0
+                                                       : kAddedToInt8;
   groups_ = {};
   groups_.sizes = shape.sizes;
   groups_.scales = weights.scales;
   groups_.scale_type = shape.scale_type;
   groups_.zeros = widens_nibbles ? nullptr : weights.zeros;
+  groups_.zero_excess = shape.LevelsAreInt8() ? kAddedToInt8 - added : 0;
+  groups_.table = group_packing_.table;
   groups_.row_sums = params_.row_sums;
   groups_.column_zeros = params_.column_zeros;
   group_packing_ = {};
   group_packing_.sizes = shape.sizes;
   group_packing_.zeros = weights.zeros;
-  FillTable(shape, is_signed, group_packing_.table);
+  FillTable(shape, added, group_packing_.table);
   side_.lhs.groups = &group_packing_;
   side_.rhs.groups = &group_packing_;
   if (shape.groups() == 0) return;
@@ -207,11 +213,10 @@ void Product::InitGroups() {
   auto* const starts = reinterpret_cast<std::int32_t*>(shared_scratch_ +
                                                        plan_->side.rhs.sums_at);
   const std::ptrdiff_t values = columns.groups * columns.width;
-  group_packing_.factor =
-      groups_.zeros != nullptr             ? 1
-      : weights.zeros != nullptr           ? kernels::kGroupShiftedZero
-      : shape.LevelsAreInt8() && is_signed ? shape.zero_point - 128
-                                           : shape.zero_point;
+  group_packing_.factor = groups_.zeros != nullptr ? 1
+                          : weights.zeros != nullptr
+                              ? kernels::kGroupShiftedZero
+                              : shape.zero_point - groups_.zero_excess;
   group_packing_.starts = starts;
   group_packing_.group_scales = reinterpret_cast<float*>(starts + values);
   group_packing_.scales = group_packing_.group_scales + values;

@@ -282,11 +282,10 @@ TEST_P(AmxGroupKernelTest, ServesManyColumns) {
     bool has_table;
     int least;  // by groups of 32 levels
     const char *many, *few;
-  } kCodes[] = {
-      {4, false, 68, "Amx_G4W8S8_64x32x8", "Avx512Vnni_G4S8_64x6x8"},
-      {8, false, 9, "Amx_G8S8_64x32x8", "Avx512Vnni_G8S8_32x6x8"},
-      {4, true, 68, "Amx_T4W8S8_64x32x8", "Avx512Vnni_T4W8S8_32x6x8"},
-      {2, true, 68, "Amx_T2W8S8_64x32x8", "Avx512Vnni_T2W8S8_32x6x8"}};
+  } kCodes[] = {{4, false, 68, "Amx_G4W8S8_64x32x8", "Avx512Vnni_G4S8_64x6x8"},
+                {8, false, 9, "Amx_G8S8_64x32x8", "Avx512Vnni_G8S8_32x6x8"},
+                {4, true, 68, "Amx_T4W8S8_64x32x8", "Avx512Vnni_T4S8_64x6x8"},
+                {2, true, 68, "Amx_T2W8S8_64x32x8", "Avx512Vnni_T2S8_64x6x16"}};
   for (const auto& [bits, has_table, least, many, few] : kCodes) {
     RandomGroupWeights weights(40, 64, bits, 32, Scalar::kF32, false, 0, 1,
                                &rng_, has_table);

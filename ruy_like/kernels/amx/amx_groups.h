@@ -198,7 +198,7 @@ struct GroupAdder {
     RUY_LIKE_UNROLL
     for (int p = 0; p < kPanels; ++p) {
       of_rows[p] = V::LoadAligned(scales + p * kGroupPanelRows);
-      zeros[p] = LoadZeros<Lanes, kKind, /*kIsSigned=*/false>(tile, rows[p]);
+      zeros[p] = LoadZeros<Lanes, kKind>(tile, rows[p]);
     }
     for (int c = col; c < end; ++c) {
       RUY_LIKE_UNROLL

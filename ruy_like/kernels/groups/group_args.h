@@ -104,6 +104,9 @@ struct GroupArgs {
   const void* scales;
   Scalar scale_type;
   const uint8_t* zeros;
+  // What zero points have in excess of the levels that are multiplied.
+  int32_t zero_excess;
+  const uint8_t* table;   // of GroupPackArgs
   const float* row_sums;  // of the weights of each row; with column_zeros
   // A group's values of columns are group_stride from the next one's.
   const int32_t* starts;
@@ -117,7 +120,8 @@ struct GroupPackArgs {
   GroupSizes sizes;
   // ## Weights, widened
   const uint8_t* zeros;  // as in GroupArgs, of the range's first panel
-  // The level of each code, as `run` multiplies it: with 128 added, or signed.
+  // The level of each code, as `run` multiplies it: with 128 added, signed, or
+  // less the least one (Kernel::max_level_span).
   alignas(16) uint8_t table[16];
   // ## Activations: results as in GroupArgs, of the range's first column
   int32_t factor;

@@ -17,7 +17,7 @@ namespace ruy_like::kernels {
 namespace {
 
 // Bytes: a part is four codes of each row.
-struct NeonDotBase {
+struct NeonDotBase : WithoutTable {
   typedef int8x16_t Weights;      // of four rows
   typedef int8x16_t Activations;  // for each row
   static constexpr int kParts = 2;
@@ -58,7 +58,7 @@ struct NeonWidenDot : NeonDotBase {
 struct NeonHalves {
   int8x16_t low, high;
 };
-struct NeonNibbles {
+struct NeonNibbles : WithoutTable {
   typedef NeonHalves Weights;
   typedef NeonHalves Activations;
   static constexpr int kParts = 1;
@@ -120,6 +120,40 @@ struct NeonSdotNibbles : NeonNibbles {
 };
 #endif
 
+// Codes of kBits from bit kShift on.
+template <int kBits, int kShift>
+RUY_LIKE_ALWAYS_INLINE uint8x16_t LookUp(uint8x16_t codes, uint8x16_t table) {
+  if constexpr (kShift != 0) codes = vshrq_n_u8(codes, kShift);
+  return vqtbl1q_u8(table, vandq_u8(codes, vdupq_n_u8((1 << kBits) - 1)));
+}
+
+// Any levels: two products of them do not fit 16 bits.
+struct NeonWidenHalves : NeonWidenNibbles {
+  static RUY_LIKE_ALWAYS_INLINE void Step(Acc& acc, const NeonHalves& weights,
+                                          const NeonHalves& activations) {
+    NeonWidenDot::Step(acc, weights.low, activations.low);
+    NeonWidenDot::Step(acc, weights.high, activations.high);
+  }
+};
+
+// Codes of a table, as Base multiplies halves of a step.
+template <class Base, int kBits>
+struct NeonByTable : Base {
+  static constexpr bool kByTable = true;
+  static constexpr int kSteps = 4 / kBits;
+  static RUY_LIKE_ALWAYS_INLINE uint8x16_t LoadTable(const uint8_t* table) {
+    return vld1q_u8(table);
+  }
+  template <int kStep>
+  static RUY_LIKE_ALWAYS_INLINE NeonHalves LoadWeights(const uint8_t* p,
+                                                       uint8x16_t table) {
+    constexpr int kShift = 2 * kBits * kStep;
+    const uint8x16_t codes = vld1q_u8(p);
+    return {vreinterpretq_s8_u8(LookUp<kBits, kShift>(codes, table)),
+            vreinterpretq_s8_u8(LookUp<kBits, kShift + kBits>(codes, table))};
+  }
+};
+
 // Codes of 8 bits as they are packed: their top bits are flipped here, while
 // they are widened where that is done.
 template <class Dot>
@@ -146,7 +180,7 @@ struct NeonStreamForm : NeonGroupForm {
   typedef CodesT Codes;
   typedef CodesT OneColumnCodes;
   static constexpr bool kReadsApart = true;
-  static constexpr bool kIsSigned = CodesT::kParts == 2;
+  static constexpr bool kIsSigned = CodesT::kParts == 2 || CodesT::kByTable;
   static constexpr bool kFloatsInRegisters = true;
   static constexpr int kMaxCols = 2;
   static constexpr bool Prefetches(int /*cols*/) { return CodesT::kParts == 1; }
@@ -169,12 +203,6 @@ struct NeonGroupOps : PlainGroupStarts {
   static constexpr PackFn* kCopyInt8 = PackNeon_8_S8_1x1;
   static constexpr PackFn* kCopyFloats = PackNeon_F32_F32_1x1;
   template <int kBits, int kShift>
-  static RUY_LIKE_ALWAYS_INLINE uint8x16_t LookUp(uint8x16_t codes,
-                                                  uint8x16_t table) {
-    if constexpr (kShift != 0) codes = vshrq_n_u8(codes, kShift);
-    return vqtbl1q_u8(table, vandq_u8(codes, vdupq_n_u8((1 << kBits) - 1)));
-  }
-  template <int kBits, int kShift>
   static RUY_LIKE_ALWAYS_INLINE void LookUp(const uint8_t* codes,
                                             const uint8_t* table,
                                             uint8_t* levels) {
@@ -182,8 +210,9 @@ struct NeonGroupOps : PlainGroupStarts {
     RUY_LIKE_UNROLL
     for (int i = 0; i < 64; i += 16) {
       const uint8x16_t both = vld1q_u8(codes + i);
-      vst1q_u8(levels + i, LookUp<kBits, kShift>(both, of_codes));
-      vst1q_u8(levels + 64 + i, LookUp<kBits, kShift + kBits>(both, of_codes));
+      vst1q_u8(levels + i, kernels::LookUp<kBits, kShift>(both, of_codes));
+      vst1q_u8(levels + 64 + i,
+               kernels::LookUp<kBits, kShift + kBits>(both, of_codes));
     }
   }
 };

@@ -9,6 +9,7 @@
 #include "ruy_like/float16.h"
 #include "ruy_like/fused_multiply_add.h"
 #include "ruy_like/kernels/groups/group_table.h"
+#include "ruy_like/kernels/groups/group_tile.h"
 #include "ruy_like/simd/loops.h"
 
 namespace ruy_like::kernels {
@@ -98,7 +99,7 @@ struct PortableSimd {
   }
 };
 
-struct PortableDot {
+struct PortableDot : WithoutTable {
   static constexpr int kParts = 2;
   typedef PortableSimd::Int Acc;
   struct Weights {

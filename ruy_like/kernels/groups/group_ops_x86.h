@@ -17,12 +17,24 @@ namespace {
 RUY_LIKE_ALWAYS_INLINE __m256i ShiftWordsRight(__m256i x, int count) {
   return _mm256_srli_epi16(x, count);
 }
+RUY_LIKE_ALWAYS_INLINE __m256i LookUp(__m256i table, __m256i index) {
+  return _mm256_shuffle_epi8(table, index);
+}
+RUY_LIKE_ALWAYS_INLINE void Repeat(__m128i x, __m256i* repeated) {
+  *repeated = _mm256_broadcastsi128_si256(x);
+}
 RUY_LIKE_ALWAYS_INLINE void WidenBytes(__m128i x, __m256i* widened) {
   *widened = _mm256_cvtepu8_epi32(x);
 }
 #ifdef __AVX512F__
 RUY_LIKE_ALWAYS_INLINE __m512i ShiftWordsRight(__m512i x, int count) {
   return _mm512_srli_epi16(x, count);
+}
+RUY_LIKE_ALWAYS_INLINE __m512i LookUp(__m512i table, __m512i index) {
+  return _mm512_shuffle_epi8(table, index);
+}
+RUY_LIKE_ALWAYS_INLINE void Repeat(__m128i x, __m512i* repeated) {
+  *repeated = _mm512_broadcast_i32x4(x);
 }
 RUY_LIKE_ALWAYS_INLINE void WidenBytes(__m128i x, __m512i* widened) {
   *widened = _mm512_cvtepu8_epi32(x);
@@ -31,7 +43,7 @@ RUY_LIKE_ALWAYS_INLINE void WidenBytes(__m128i x, __m512i* widened) {
 
 // Bytes: a part is four codes of each row.
 template <class S>
-struct X86Dot {
+struct X86Dot : WithoutTable {
   static constexpr int kParts = 2;
   typedef typename S::Int Int;
   typedef Int Acc;
@@ -162,9 +174,11 @@ struct MaddDot8 : X86Dot<S> {
   }
 };
 
+// Four products of levels of at most kMaxLevel fit 16 bits.
 template <class S>
 struct MaddNibbles : X86Nibbles<S> {
   typedef typename S::Int Int;
+  static constexpr int kMaxLevel = 63;
   static RUY_LIKE_ALWAYS_INLINE void Step(Int& acc,
                                           const NibbleHalves<S>& weights,
                                           const NibbleHalves<S>& activations) {
@@ -173,6 +187,39 @@ struct MaddNibbles : X86Nibbles<S> {
                  S::MultiplyBytes(weights.high, activations.high));
     acc = S::Add(acc, S::MultiplyWords(words, S::Set16(1)));
     S::HoldInRegister(acc);
+  }
+};
+
+// Two accumulators, as one column has few.
+template <class S, class Quads>
+struct VnniColumnHalves : VnniColumnNibbles<S, Quads> {
+  static RUY_LIKE_ALWAYS_INLINE typename S::Int Finish(
+      const NibbleHalves<S>& acc) {
+    return S::Add(acc.low, acc.high);
+  }
+};
+
+// Codes of a table, as Base multiplies halves of a step.
+template <class S, class Base, int kBits>
+struct X86ByTable : Base {
+  typedef typename S::Int Int;
+  static constexpr bool kByTable = true;
+  static constexpr int kSteps = 4 / kBits;
+  static RUY_LIKE_ALWAYS_INLINE Int LoadTable(const uint8_t* table) {
+    Int repeated;
+    Repeat(_mm_load_si128(reinterpret_cast<const __m128i*>(table)), &repeated);
+    return repeated;
+  }
+  template <int kStep>
+  static RUY_LIKE_ALWAYS_INLINE NibbleHalves<S> LoadWeights(const uint8_t* p,
+                                                            Int table) {
+    constexpr int kShift = 2 * kBits * kStep;
+    const Int mask = S::Set8((1 << kBits) - 1);
+    const Int codes = X86Dot<S>::LoadWeights(p);
+    const Int first = kShift == 0 ? codes : ShiftWordsRight(codes, kShift);
+    return {
+        LookUp(table, S::And(first, mask)),
+        LookUp(table, S::And(ShiftWordsRight(codes, kShift + kBits), mask))};
   }
 };
 
@@ -345,6 +392,10 @@ struct MaddGroupKernels {
   typedef X86GroupOps Ops;
   typedef X86StreamForm<S, MaddNibbles<S>, MaddNibbles<S>> Stream4;
   typedef X86StreamForm<S, MaddDot8<S>, MaddDot8<S>> Stream8;
+  typedef X86ByTable<S, MaddNibbles<S>, 4> Table4;
+  typedef X86StreamForm<S, Table4, Table4> StreamT4;
+  typedef X86ByTable<S, MaddNibbles<S>, 2> Table2;
+  typedef X86StreamForm<S, Table2, Table2> StreamT2;
   typedef X86TileForm<S, MaddDot4<S>, kPanels, kCols> Tile4;
   typedef X86TileForm<S, MaddDot8<S>, kPanels, kCols> Tile8;
   static constexpr int kMacsPerNs = S::kLanes == 16 ? 120 : 80;
@@ -356,6 +407,8 @@ struct MaddGroupKernels {
       GroupEntry<Ops, Stream8>("G8W16", kPackedCodes8, nullptr, kMacsPerNs,
                                /*max_cols=*/2),
       GroupEntry<Ops, Tile8>("G8W16", kPackedCodes8, nullptr, kMacsPerNs),
+      GroupEntry<Ops, StreamT4>("T4S8", kPackedTable4, nullptr, kMacsPerNs),
+      GroupEntry<Ops, StreamT2>("T2S8", kPackedTable2, nullptr, kMacsPerNs),
       GroupEntry<Ops, Tile8>("T4W8W16", kPackedTable4, PackByTable<Ops, 4>,
                              kMacsPerNs),
       GroupEntry<Ops, Tile8>("T2W8W16", kPackedTable2, PackByTable<Ops, 2>,
@@ -371,6 +424,14 @@ struct VnniGroupKernels {
   typedef VnniDot<S, Quads> Dot;
   typedef X86StreamForm<S, VnniNibbles<S, Quads>, VnniColumnNibbles<S, Quads>>
       Stream4;
+  typedef VnniNibbles<S, Quads> Halves;
+  typedef VnniColumnHalves<S, Quads> OneColumn;
+  typedef X86StreamForm<S, X86ByTable<S, Halves, 4>,
+                        X86ByTable<S, OneColumn, 4>>
+      StreamT4;
+  typedef X86StreamForm<S, X86ByTable<S, Halves, 2>,
+                        X86ByTable<S, OneColumn, 2>>
+      StreamT2;
   typedef X86StreamForm<S, Dot, Dot> Stream8;
   typedef X86TileForm<S, Dot, kPanels, kCols> Tile;
   static constexpr int kMacsPerNs = S::kLanes == 16 ? 200 : 120;
@@ -381,6 +442,10 @@ struct VnniGroupKernels {
                             kMacsPerNs),
       GroupEntry<Ops, Stream8>("G8S8", kPackedCodes8, nullptr, kMacsPerNs,
                                S::kLanes == 16 ? kNoLimit : 32),
+      GroupEntry<Ops, StreamT4>("T4S8", kPackedTable4, nullptr, kMacsPerNs,
+                                /*max_cols=*/128),
+      GroupEntry<Ops, StreamT2>("T2S8", kPackedTable2, nullptr, kMacsPerNs,
+                                /*max_cols=*/128),
       GroupEntry<Ops, Tile>("T4W8S8", kPackedTable4, PackByTable<Ops, 4>,
                             kMacsPerNs),
       GroupEntry<Ops, Tile>("T2W8S8", kPackedTable2, PackByTable<Ops, 2>,

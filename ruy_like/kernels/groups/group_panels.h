@@ -25,6 +25,8 @@ struct GroupTileArgs {
   const void* scales;
   Scalar scale_type;
   const uint8_t* zeros;
+  int32_t zero_excess;
+  const uint8_t* table;
   const float* row_sums;
   ptrdiff_t groups, group_steps, last_group_steps;
   const char* activations;
@@ -52,6 +54,8 @@ RUY_LIKE_ALWAYS_INLINE void ForGroupPanels(const KernelArgs& args, Run run) {
   tile.scales = groups.scales;
   tile.scale_type = groups.scale_type;
   tile.zeros = groups.zeros;
+  tile.zero_excess = groups.zero_excess;
+  tile.table = groups.table;
   tile.row_sums = groups.row_sums;
   tile.groups = groups.sizes.groups;
   tile.group_steps = groups.sizes.group_steps;
@@ -175,13 +179,12 @@ struct RowLanes {
 };
 
 // The zero points of a vector of rows in one group, if they have any.
-template <class Lanes, GroupKind kKind, bool kIsSigned>
+template <class Lanes, GroupKind kKind>
 RUY_LIKE_ALWAYS_INLINE typename Lanes::Int LoadZeros(const GroupTileArgs& args,
                                                      ptrdiff_t at) {
   typedef typename Lanes::Simd Simd;
   if constexpr (kKind != kGroupRowZeros) return Simd::Set(0);
-  const typename Lanes::Int zeros = Lanes::OfRows(args.zeros + at);
-  return kIsSigned ? Simd::Sub(zeros, Simd::Set(128)) : zeros;
+  return Simd::Sub(Lanes::OfRows(args.zeros + at), Simd::Set(args.zero_excess));
 }
 
 // float(dot) * scale + f for a vector of rows by column c, whose lanes are

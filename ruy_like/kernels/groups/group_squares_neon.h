@@ -62,7 +62,8 @@ struct GroupSums<Form, kCols, NeonSquaresDot> {
     }
   }
 
-  RUY_LIKE_ALWAYS_INLINE void AddSteps(ptrdiff_t steps, const uint8_t** codes,
+  RUY_LIKE_ALWAYS_INLINE void AddSteps(const GroupTileArgs& /*args*/,
+                                       ptrdiff_t steps, const uint8_t** codes,
                                        ptrdiff_t /*prefetch*/,
                                        Activations* activations) {
     const int8_t* weights = reinterpret_cast<const int8_t*>(*codes);
@@ -178,8 +179,8 @@ struct NeonRowPairs {
     RUY_LIKE_UNROLL
     for (int quad = 0; quad < 4; ++quad) {
       const uint8x16_t both = vld1q_u8(codes + 16 * quad);
-      StoreRowPairs(NeonGroupOps::LookUp<kBits, kShift>(both, of_codes),
-                    NeonGroupOps::LookUp<kBits, kShift + kBits>(both, of_codes),
+      StoreRowPairs(kernels::LookUp<kBits, kShift>(both, of_codes),
+                    kernels::LookUp<kBits, kShift + kBits>(both, of_codes),
                     levels + 32 * quad);
     }
   }

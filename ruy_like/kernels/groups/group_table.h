@@ -19,6 +19,13 @@
 namespace ruy_like::kernels {
 namespace {
 
+// Kernel::max_level_span of Codes that look levels up.
+template <class Codes, class = void>
+constexpr int kMaxSpan = kNoLimit;
+template <class Codes>
+constexpr int kMaxSpan<Codes, std::void_t<decltype(Codes::kMaxLevel)>> =
+    Codes::kMaxLevel;
+
 // pack_lhs: nullptr if codes are read as they are packed. Its type says so: GCC
 // with -fsanitize=undefined does not compare functions in constant expressions.
 template <class Ops, class Form, class Pack>
@@ -44,9 +51,10 @@ constexpr Kernel GroupEntryOf(KernelFn* run, const char* name,
   kernel.max_cols = max_cols;
   kernel.stream_cols = kReadsPacked ? kernel.tile_cols : 0;
   // Nibbles that are multiplied in place sum up to 16 times as much as codes.
-  if (packed.code_bits == 4 && kReadsPacked) {
+  if (packed == kPackedCodes4 && kReadsPacked) {
     kernel.max_group_levels = 1 << 16;
   }
+  if (packed.by_table) kernel.max_level_span = kMaxSpan<typename Form::Codes>;
   kernel.macs_per_ns = macs_per_ns;
   kernel.pack_lhs = pack_lhs;
   kernel.pack_rhs = PackActivations<Ops, Form>;

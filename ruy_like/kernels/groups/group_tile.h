@@ -13,8 +13,8 @@
 //   Prefetches(cols)        whether codes are prefetched
 //   kReadsApart    whether panels that come from memory are read far apart
 //   kInterleavesColumns     whether panels of columns are interleaved
-//   kIsSigned      codes are signed bytes: 128 is subtracted from what is
-//   packed LoadBytes(p)   kLanes bytes, as a vector of integers
+//   kIsSigned      codes are signed bytes
+//   LoadBytes(p)   kLanes bytes, as a vector of integers
 //
 // and Codes has
 //
@@ -22,6 +22,8 @@
 //   kActivationBytes
 //   Acc, Start(x), Finish(acc)   sums of products, a lane for each row
 //   Weights, LoadWeights(p)      a part's codes of a vector of rows
+//   kByTable       codes are looked up: LoadWeights<i>(p, LoadTable(table)), of
+//                  the i-th of kSteps steps that 64 bytes have
 //   Activations, LoadActivations(p)  a part's activations of a column
 //   Step(acc, weights, activations)
 //
@@ -40,6 +42,15 @@
 
 namespace ruy_like::kernels {
 namespace {
+
+// For Codes: levels as they are packed.
+struct WithoutTable {
+  static constexpr bool kByTable = false;
+  static constexpr int kSteps = 1;
+  static RUY_LIKE_ALWAYS_INLINE int LoadTable(const uint8_t* /*table*/) {
+    return 0;
+  }
+};
 
 template <class Form, int kCols>
 struct CodesFor {
@@ -98,37 +109,49 @@ struct GroupSums : RowLanes<Form> {
   }
 
   // Moves the pointers on. `prefetch`: how far ahead.
-  RUY_LIKE_ALWAYS_INLINE void AddSteps(ptrdiff_t steps, const uint8_t** codes,
+  RUY_LIKE_ALWAYS_INLINE void AddSteps(const GroupTileArgs& args,
+                                       ptrdiff_t steps, const uint8_t** codes,
                                        ptrdiff_t prefetch, Activations* from) {
-    const char* a = from->first;
-    for (ptrdiff_t step = 0; step < steps; ++step) {
-      RUY_LIKE_UNROLL
-      for (int part = 0; part < Codes::kParts; ++part) {
-        typename Codes::Weights weights[kVecs];
-        RUY_LIKE_UNROLL
-        for (int v = 0; v < kVecs; ++v) {
-          const uint8_t* const p = codes[v / kPanelVecs] + part * 64;
-          if (Form::Prefetches(kCols) && v % kPanelVecs == 0) {
-            __builtin_prefetch(p + prefetch);
-          }
-          weights[v] =
-              Codes::LoadWeights(p + v % kPanelVecs * 4 * Simd::kLanes);
-        }
-        RUY_LIKE_UNROLL
-        for (int c = 0; c < kCols; ++c) {
-          const typename Codes::Activations activations =
-              Codes::LoadActivations(a + from->At(c, part));
-          RUY_LIKE_UNROLL
-          for (int v = 0; v < kVecs; ++v) {
-            Codes::Step(acc[v][c], weights[v], activations);
-          }
-        }
-      }
-      a += from->step_stride;
+    const auto table = Codes::LoadTable(args.table);
+    for (ptrdiff_t step = 0; step < steps; step += Codes::kSteps) {
+      AddStep<0>(table, codes, prefetch, from);
+      if constexpr (Codes::kSteps == 2) AddStep<1>(table, codes, 0, from);
       RUY_LIKE_UNROLL
       for (int p = 0; p < kPanels; ++p) codes[p] += kStepBytes;
     }
-    from->first = a;
+  }
+
+  template <int kStep, class Table>
+  RUY_LIKE_ALWAYS_INLINE void AddStep(const Table& table,
+                                      const uint8_t* const* codes,
+                                      ptrdiff_t prefetch, Activations* from) {
+    RUY_LIKE_UNROLL
+    for (int part = 0; part < Codes::kParts; ++part) {
+      typename Codes::Weights weights[kVecs];
+      RUY_LIKE_UNROLL
+      for (int v = 0; v < kVecs; ++v) {
+        const uint8_t* p = codes[v / kPanelVecs] + part * 64;
+        if (Form::Prefetches(kCols) && kStep == 0 && v % kPanelVecs == 0) {
+          __builtin_prefetch(p + prefetch);
+        }
+        p += v % kPanelVecs * 4 * Simd::kLanes;
+        if constexpr (Codes::kByTable) {
+          weights[v] = Codes::template LoadWeights<kStep>(p, table);
+        } else {
+          weights[v] = Codes::LoadWeights(p);
+        }
+      }
+      RUY_LIKE_UNROLL
+      for (int c = 0; c < kCols; ++c) {
+        const typename Codes::Activations activations =
+            Codes::LoadActivations(from->first + from->At(c, part));
+        RUY_LIKE_UNROLL
+        for (int v = 0; v < kVecs; ++v) {
+          Codes::Step(acc[v][c], weights[v], activations);
+        }
+      }
+    }
+    from->first += from->step_stride;
   }
 
   RUY_LIKE_ALWAYS_INLINE typename Simd::Int Get(int v, int c) const {
@@ -197,6 +220,7 @@ struct GroupTile {
       // The next tile's panels begin where these end, or the last of these.
       const ptrdiff_t left = end - panels.codes[0];
       sums.AddSteps(
+          args,
           group + 1 < args.groups ? args.group_steps : args.last_group_steps,
           panels.codes,
           !is_whole || left > kPrefetchBytes
@@ -208,9 +232,8 @@ struct GroupTile {
       RUY_LIKE_UNROLL
       for (int v = 0; v < kVecs; ++v) {
         const typename Simd::Int zeros =
-            LoadZeros<Sums, kKind, Form::kIsSigned>(
-                args, panels.group_values[v / kPanelVecs] +
-                          v % kPanelVecs * Sums::kRowsOfVec);
+            LoadZeros<Sums, kKind>(args, panels.group_values[v / kPanelVecs] +
+                                             v % kPanelVecs * Sums::kRowsOfVec);
         RUY_LIKE_UNROLL
         for (int c = 0; c < kColVecs; ++c) {
           if constexpr (Form::kFloatsInRegisters) {
