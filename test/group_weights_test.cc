@@ -613,6 +613,19 @@ TEST_P(GroupFilesTest, ComeBack) {
   EXPECT_EQ(MulTo<float>(packed, rhs, GroupMulParams(), &context),
             MulTo<float>(*read, rhs, GroupMulParams(), &context));
 }
+// Readers of version 1 know no tables, and the bytes of theirs were zeros.
+TEST_P(GroupFilesTest, VersionIsTheOldestThatServes) {
+  std::uint32_t version;
+  std::memcpy(&version, image + 12, sizeof(version));
+  EXPECT_EQ(version, GetParam() == 0 ? 1u : 2u);
+  EXPECT_EQ(image[58] != 0, GetParam() != 0);
+  for (const std::uint32_t other : {0, 3}) {
+    std::memcpy(image + 12, &other, sizeof(other));
+    MakeHeaderChecksumRight();
+    EXPECT_EQ(Read(bytes, VerifyChecksum::kNo).code(),
+              absl::StatusCode::kFailedPrecondition);
+  }
+}
 TEST_P(GroupFilesTest, DamageIsSeen) {
   for (std::size_t i = 0; i < bytes; i += i < 128 ? 1 : 61) {
     image[i] ^= 4;

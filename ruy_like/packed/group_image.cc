@@ -19,7 +19,8 @@ namespace ruy_like {
 namespace {
 
 constexpr ImageKind kKind = {{'r', 'u', 'y', '_', 'g', 'r', 'p', 's'},
-                             2,
+                             /*version=*/2,
+                             /*oldest_version=*/1,
                              "packed group weights",
                              "packed group weights"};
 constexpr std::uint64_t kDataSeed = 0;
@@ -254,7 +255,8 @@ void WriteGroupHeader(const GroupShape& shape, void* image) {
   raw.by_table = shape.by_table ? 1 : 0;
   std::memcpy(raw.table, shape.table, sizeof(raw.table));
   raw.data_checksum = GroupDataChecksum(shape, image);
-  CompleteImageHeader(kKind, shape.image_bytes, &raw);
+  // Version 1 had no tables.
+  CompleteImageHeader(kKind, shape.by_table ? 2 : 1, shape.image_bytes, &raw);
   std::memcpy(image, &raw, sizeof(raw));
 }
 

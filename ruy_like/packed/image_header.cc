@@ -22,12 +22,12 @@ std::uint64_t HeaderChecksum(const void* header) {
 
 }  // namespace
 
-void CompleteImageHeader(const ImageKind& kind, std::uint64_t image_bytes,
-                         void* header) {
+void CompleteImageHeader(const ImageKind& kind, std::uint32_t version,
+                         std::uint64_t image_bytes, void* header) {
   ImageStart start;
   std::memcpy(start.magic, kind.magic, sizeof(start.magic));
   start.byte_order_mark = kByteOrderMark;
-  start.version = kind.version;
+  start.version = version;
   start.image_bytes = image_bytes;
   std::memcpy(header, &start, sizeof(start));
   const std::uint64_t checksum = HeaderChecksum(header);
@@ -61,7 +61,7 @@ absl::Status ReadImageHeader(const ImageKind& kind, const void* image,
   if (start.byte_order_mark != kByteOrderMark) {
     return absl::DataLossError("the header's byte order mark is damaged");
   }
-  if (start.version != kind.version) {
+  if (start.version < kind.oldest_version || start.version > kind.version) {
     return absl::FailedPreconditionError(
         absl::StrCat("version ", start.version, " of ", kind.many, ", not ",
                      kind.version, ", which this library reads"));

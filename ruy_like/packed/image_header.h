@@ -25,16 +25,17 @@ struct ImageStart {
 
 struct ImageKind {
   char magic[8];
-  std::uint32_t version;
+  std::uint32_t version;  // the newest one that is read
+  std::uint32_t oldest_version;
   // For messages: "a packed matrix", "packed matrices".
   const char* one;
   const char* many;
 };
 
 // Sets a header's start and its checksum; the caller has set all fields in
-// between.
-void CompleteImageHeader(const ImageKind& kind, std::uint64_t image_bytes,
-                         void* header);
+// between. `version` is the oldest one whose readers understand the image.
+void CompleteImageHeader(const ImageKind& kind, std::uint32_t version,
+                         std::uint64_t image_bytes, void* header);
 
 // InvalidArgument unless `image` is aligned as images are.
 absl::Status CheckImageAlignment(const void* image);

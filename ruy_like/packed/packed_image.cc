@@ -19,6 +19,7 @@ constexpr std::ptrdiff_t kPieceBytes = 256 * 1024;
 constexpr ImageKind kKind = {
     {'r', 'u', 'y', '_', 'l', 'i', 'k', 'e'},
     1,  // also to be raised when a layout of the same name changes
+    /*oldest_version=*/1,
     "a packed matrix",
     "packed matrices"};
 
@@ -104,7 +105,7 @@ void WriteImageHeader(const ImageHeader& header, void* image) {
   raw.value_range = static_cast<std::uint8_t>(format.range);
   std::strncpy(raw.path, PathName(header.layout.path), sizeof(raw.path) - 1);
   raw.data_checksum = header.data_checksum;
-  CompleteImageHeader(kKind, header.image_bytes, &raw);
+  CompleteImageHeader(kKind, kKind.version, header.image_bytes, &raw);
   std::memcpy(image, &raw, sizeof(raw));
 }
 
