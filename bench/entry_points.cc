@@ -12,6 +12,7 @@
 #include "bench/buffer.h"
 #include "bench/stopwatch.h"
 #include "ruy/ruy.h"
+#include "ruy_like/c/ruy_like.h"
 #include "ruy_like/ruy_like.h"
 
 namespace ruy_like::bench {
@@ -58,6 +59,19 @@ ruy::Matrix<T> RuyMatrix(T* data, int rows, int cols, ruy::Order order) {
   ruy::MakeSimpleLayout(rows, cols, order, matrix.mutable_layout());
   matrix.set_data(data);
   return matrix;
+}
+
+// The C interface, whose library has the kernels once more.
+template <typename T>
+rl_matrix CMatrix(const Matrix<T>& matrix) {
+  rl_matrix result = {};
+  result.size = sizeof(result);
+  result.data = const_cast<T*>(matrix.data());
+  result.type = static_cast<int>(internal::ScalarOf<T>()) + 1;
+  result.order = static_cast<int>(matrix.layout().order());
+  result.rows = matrix.layout().rows();
+  result.cols = matrix.layout().cols();
+  return result;
 }
 
 template <typename T, typename Accum>
@@ -112,8 +126,22 @@ void Measure(const char* type, int m, int k, int n) {
                 [&] { (void)Mul(lhs, rhs, params, &own_context, &dst); },
                 /*by_wall=*/true);
 
-  std::printf("| %s %dx%dx%d | %.3f | %.3f | %.3f | %.3f |\n", type, m, k, n,
-              packed, planned, dropin, executed);
+  const rl_matrix c_lhs = CMatrix(lhs), c_rhs = CMatrix(rhs);
+  const rl_matrix c_dst = CMatrix(dst);
+  rl_params c_params = {};
+  c_params.size = sizeof(c_params);
+  rl_context* c_context = nullptr;
+  (void)rl_context_create(&c_context);
+  const auto c_seconds = TakeTurns(
+      {[&] { (void)rl_mul(&c_lhs, &c_rhs, &c_params, c_context, &c_dst); },
+       plain},
+      kRounds, kTurnSeconds, /*by_wall=*/false);
+  rl_context_destroy(c_context);
+  const double by_c = MedianRatio(c_seconds[0], c_seconds[1]);
+  const double c_ns = 1e9 * (Median(c_seconds[0]) - Median(c_seconds[1]));
+
+  std::printf("| %s %dx%dx%d | %.3f | %.3f | %.3f | %.3f (%.0f ns) | %.3f |\n",
+              type, m, k, n, packed, planned, dropin, by_c, c_ns, executed);
   std::fflush(stdout);
 }
 
@@ -123,11 +151,11 @@ void Measure(const char* type, int m, int k, int n) {
 int main() {
   std::printf(
       "Time over that of the plain call\n"
-      "| M x K x N | PackedMatrix (over cached) | MulPlan | drop-in | "
-      "Executor, "
-      "2 threads |\n|---|---|---|---|---|\n");
-  const int shapes[][3] = {{16, 16, 16},    {64, 64, 64},    {256, 256, 256},
-                           {512, 512, 196}, {768, 768, 128}, {1024, 1024, 1}};
+      "| M x K x N | PackedMatrix (over cached) | MulPlan | drop-in | C "
+      "(more by) | Executor, 2 threads |\n|---|---|---|---|---|---|\n");
+  const int shapes[][3] = {{1, 1, 1},       {16, 16, 16},    {64, 64, 64},
+                           {256, 256, 256}, {512, 512, 196}, {768, 768, 128},
+                           {1024, 1024, 1}};
   for (const auto& shape : shapes) {
     ruy_like::bench::Measure<std::int8_t, std::int32_t>("int8", shape[0],
                                                         shape[1], shape[2]);

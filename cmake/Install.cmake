@@ -49,6 +49,16 @@ if(TARGET ruy_like_quantize)
     DESTINATION ${config_dir} ${RUY_LIKE_INSTALL_OPTIONS})
 endif()
 
+# The C interface, whose users need no C++.
+if(TARGET ruy_like_c)
+  install(TARGETS ruy_like_c EXPORT ruy_like-c-targets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ${RUY_LIKE_INSTALL_OPTIONS}
+    FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+      ${RUY_LIKE_INSTALL_OPTIONS})
+  install(EXPORT ruy_like-c-targets NAMESPACE ruy_like::
+    DESTINATION ${config_dir} ${RUY_LIKE_INSTALL_OPTIONS})
+endif()
+
 # Relative to the file itself, so that the tree can be installed or moved
 # somewhere else than it was configured for.
 if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}"
@@ -99,4 +109,8 @@ if(TARGET ruy_like_quantize)
     DESCRIPTION "Quantization for neural-network inference with ruy_like"
     REQUIRES "ruy_like = ${PROJECT_VERSION}" absl_span
     PRIVATE absl_str_format libhwy)
+endif()
+if(TARGET ruy_like_c)
+  ruy_like_install_pc(ruy_like_c
+    DESCRIPTION "Matrix multiplication for neural-network inference, for C")
 endif()

@@ -19,6 +19,10 @@
 
 namespace ruy_like {
 
+namespace internal {
+struct ErasedPlan;  // c/ruy_like.cc
+}  // namespace internal
+
 // One product, or one batch, at a time, again and again:
 //
 //   one thread     plan.Prepare(lhs, rhs, params, n, &context, &dst)
@@ -94,6 +98,8 @@ class RUY_LIKE_EXPORT MulPlan final {
 
  private:
   struct Impl;
+  // The C interface writes calls by itself.
+  friend struct internal::ErasedPlan;
 
   // Abandons the last product. Returns where the new one's call is to be
   // written, which saves a copy. Null where there is no memory.

@@ -73,6 +73,21 @@ pkg_config_folder() {
   echo "$folder"
 }
 
+# The C interface: a project without C++, and pkg-config's flags (doc/c.md).
+use_c_interface() {
+  local folder program=$source/example/c/int8_gemm.c pkg_config_flags
+  quietly cmake -G Ninja -S "$source/test/consumer/c" -B "$work/c" \
+    -DCMAKE_PREFIX_PATH="$1" -DPROGRAM="$program"
+  quietly cmake --build "$work/c"
+  [ "$("$work/c/engine")" = $'4 5\n10 11' ] || fail "the C program prints something else"
+  folder=$(dirname "$(find "$1" -name ruy_like_c.pc)")
+  pkg_config_flags=$(PKG_CONFIG_LIBDIR=$folder PKG_CONFIG_PATH= \
+    pkg-config --cflags --libs ruy_like_c)
+  # shellcheck disable=SC2086
+  quietly cc -std=c99 "$program" $pkg_config_flags -o "$work/c_program"
+  LD_LIBRARY_PATH=$folder/.. quietly "$work/c_program"
+}
+
 # Both ways to find what is installed in $work/prefix.
 use_installed() {
   local prefix=$work/prefix libdir
@@ -87,6 +102,7 @@ use_installed() {
   "$work/find_package/consumer"
   [ "$quantize" != ON ] || "$work/find_package/quantize_consumer"
 
+  use_c_interface "$prefix"
   expect_reason "$prefix" nonsense "no component nonsense"
   cp -r "$prefix" "$work/without_quantize"
   find "$work/without_quantize" -name 'ruy_like-quantize-targets*.cmake' -delete
@@ -214,6 +230,8 @@ case "$way" in
     grep -qF "[$soname]" <<<"$(readelf -d "$work/find_package/consumer")" ||
       fail "the program does not ask for $soname"
     [ -e "$(dirname "$library")/$soname" ] || fail "no file $soname"
+    ! grep -qF '[libruy_like.so' <<<"$(readelf -d "${library%.so}_c.so")" ||
+      fail "the C library asks for the C++ one"
     ;;
   subdirectory)
     configure "$project" "$work/build" -DWAY=subdirectory \

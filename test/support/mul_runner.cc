@@ -354,11 +354,10 @@ MulRunner::MulRunner(const MulProblem& problem)
 
 MulRunner::~MulRunner() = default;
 
-testing::AssertionResult MulRunner::Check(Context* context) {
+testing::AssertionResult MulRunner::CheckBy(const MulFn& mul) {
   State& state = *state_;
   std::copy(state.before.begin(), state.before.end(), state.dst.data());
-  const absl::Status status =
-      state.product->mul(state.CallOn(state.dst.data()), context);
+  const absl::Status status = mul(state.CallOn(state.dst.data()));
   testing::AssertionResult result =
       !status.ok() ? testing::AssertionFailure() << status.ToString()
       : state.problem.IsInteger() ? state.CompareIntegers()
@@ -366,11 +365,17 @@ testing::AssertionResult MulRunner::Check(Context* context) {
   if (result && !state.dst.SlackIsIntact()) {
     result = testing::AssertionFailure() << "written beyond dst";
   }
+  if (!result) result << "; " << Describe(state.problem);
+  return result;
+}
+
+testing::AssertionResult MulRunner::Check(Context* context) {
+  testing::AssertionResult result = CheckBy(
+      [&](const Call& call) { return state_->product->mul(call, context); });
   if (!result) {
     result << "; kernel " << context->last_used_kernel() << " of path "
            << PathName(context->last_used_path()) << ", "
-           << context->last_used_num_threads() << " threads; "
-           << Describe(state.problem);
+           << context->last_used_num_threads() << " threads";
   }
   return result;
 }

@@ -7,11 +7,14 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "ruy_like/context.h"
 #include "test/support/mul_problem.h"
+#include "test/support/typed_mul.h"
 
 namespace ruy_like {
 
@@ -27,6 +30,10 @@ class MulRunner final {
   // within the error bound of a sum of `depth` terms in any order), and nothing
   // else has changed: gaps, slack, operands.
   testing::AssertionResult Check(Context* context);
+
+  // The same with another way to the product than Mul's templates.
+  using MulFn = std::function<absl::Status(const Call& call)>;
+  testing::AssertionResult CheckBy(const MulFn& mul);
 
   // dst as Check left it: all of its span, gaps included. Of an element the
   // lowest byte comes first, whatever the byte order of the machine.

@@ -1,0 +1,734 @@
+// The C interface against ReferenceMul, by the problems of the C++ tests, and
+// what it refuses. Both libraries are in this program; only rl_ functions
+// compute.
+#include "ruy_like/c/ruy_like.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "ruy_like/ruy_like.h"
+#include "test/support/group_problem.h"
+#include "test/support/mul_problem.h"
+#include "test/support/mul_runner.h"
+#include "test/support/typed_mul.h"
+
+namespace ruy_like {
+namespace {
+
+using testing::HasSubstr;
+using testing::StrEq;
+
+template <typename T>
+T Struct() {
+  T result = {};
+  result.size = sizeof(T);
+  return result;
+}
+
+absl::Status StatusOf(rl_status code) {
+  return code == RL_OK ? absl::OkStatus()
+                       : absl::Status(static_cast<absl::StatusCode>(code),
+                                      rl_last_error());
+}
+
+std::int32_t TypeOf(Scalar scalar) { return static_cast<int>(scalar) + 1; }
+
+rl_matrix MatrixOf(const MatrixSpec& spec, std::ptrdiff_t rows,
+                   std::ptrdiff_t cols, const void* data) {
+  rl_matrix matrix = Struct<rl_matrix>();
+  matrix.data = const_cast<void*>(data);
+  matrix.type = TypeOf(spec.scalar);
+  matrix.order = static_cast<int>(spec.order);
+  matrix.rows = rows;
+  matrix.cols = cols;
+  if (spec.gap != 0) {
+    matrix.stride = (spec.order == Order::kColMajor ? rows : cols) + spec.gap;
+  }
+  matrix.zero_point = spec.zero_point;
+  matrix.cache_policy = static_cast<int>(spec.cache_policy);
+  matrix.value_range = spec.int7 != Int7::kNotPromised ? RL_INT7 : 0;
+  return matrix;
+}
+
+rl_params ParamsOf(const Call& call) {
+  const MulProblem& p = *call.problem;
+  rl_params params = Struct<rl_params>();
+  params.accum_type = TypeOf(p.accum);
+  params.channel_dim = static_cast<int>(p.channel_dimension);
+  params.bias = call.bias;
+  params.has_clamp = p.clamp ? 1 : 0;
+  params.clamp_min = p.clamp_min;
+  params.clamp_max = p.clamp_max;
+  if (!p.IsInteger()) params.float_sums = static_cast<int>(p.float_sums);
+  if (p.IsQuantized() && p.multiplier != MultiplierKind::kDefault) {
+    params.multiplier_fixedpoint = call.fixedpoint;
+    params.multiplier_exponent = call.exponent;
+    params.multiplier_per_channel = p.multiplier == MultiplierKind::kPerChannel;
+  }
+  if (p.IsScaled()) {
+    const bool lhs = p.lhs_scale != ScaleKind::kDefault;
+    const bool rhs = p.rhs_scale != ScaleKind::kDefault;
+    params.lhs_scale = lhs ? call.lhs_scales : nullptr;
+    params.rhs_scale = rhs ? call.rhs_scales : nullptr;
+    params.lhs_scale_per_row = p.lhs_scale == ScaleKind::kPerChannel;
+    params.rhs_scale_per_col = p.rhs_scale == ScaleKind::kPerChannel;
+  }
+  if (p.Accumulates()) params.beta = p.beta;
+  return params;
+}
+
+struct Free {
+  void operator()(rl_context* context) const { rl_context_destroy(context); }
+  void operator()(rl_packed* packed) const { rl_packed_destroy(packed); }
+  void operator()(rl_plan* plan) const { rl_plan_destroy(plan); }
+};
+using ContextPtr = std::unique_ptr<rl_context, Free>;
+using PackedPtr = std::unique_ptr<rl_packed, Free>;
+using PlanPtr = std::unique_ptr<rl_plan, Free>;
+
+ContextPtr NewContext(int threads = 1) {
+  rl_context* context = nullptr;
+  EXPECT_EQ(rl_context_create(&context), RL_OK);
+  EXPECT_EQ(rl_context_set_threads(context, threads), RL_OK);
+  return ContextPtr(context);
+}
+
+// A packed operand as a file would give it.
+struct Packed {
+  std::unique_ptr<GuardedBuffer> buffer;
+  PackedPtr packed;
+
+  absl::Status Make(int side, const MulProblem& problem, rl_context* context,
+                    rl_matrix* matrix) {
+    const MatrixSpec& other = side == RL_LHS ? problem.rhs : problem.lhs;
+    rl_pack_options options = Struct<rl_pack_options>();
+    options.side = side;
+    options.dst_order = static_cast<int>(problem.packed_for);
+    if (other.int7 == Int7::kKept && matrix->type <= RL_UINT8) {
+      options.pack_for = RL_PACK_FOR_INT7;
+    } else if (matrix->type == RL_FLOAT32 &&
+               (other.scalar == Scalar::kF64 || problem.accum == Scalar::kF64 ||
+                problem.dst.scalar == Scalar::kF64)) {
+      options.pack_for = RL_PACK_FOR_DOUBLE;
+    } else if (other.scalar == Scalar::kI16) {
+      options.pack_for = RL_PACK_FOR_INT16;
+    }
+    std::size_t bytes = 0;
+    absl::Status status =
+        StatusOf(rl_packed_size(matrix, &options, context, &bytes));
+    if (!status.ok()) return status;
+    buffer = std::make_unique<GuardedBuffer>(bytes, Flush::kEnd);
+    rl_packed* made = nullptr;
+    status = StatusOf(rl_pack(matrix, &options, context, &made));
+    if (!status.ok()) return status;
+    const PackedPtr owned(made);
+    const void* image = nullptr;
+    std::size_t image_bytes = 0;
+    EXPECT_EQ(rl_packed_to_bytes(made, &image, &image_bytes), RL_OK);
+    EXPECT_EQ(image_bytes, bytes);
+    std::memcpy(buffer->data(), image, bytes);
+    buffer->MakeReadOnly();
+    rl_packed* mapped = nullptr;
+    status = StatusOf(rl_packed_from_bytes(buffer->data(), bytes, matrix->type,
+                                           /*verify=*/1, &mapped));
+    packed.reset(mapped);
+    *matrix = Struct<rl_matrix>();
+    matrix->packed = mapped;
+    return status;
+  }
+};
+
+absl::Status MulByC(const Call& call, rl_context* context) {
+  const MulProblem& p = *call.problem;
+  rl_matrix lhs = MatrixOf(p.lhs, p.rows, p.depth, call.lhs);
+  rl_matrix rhs = MatrixOf(p.rhs, p.depth, p.cols, call.rhs);
+  const rl_matrix dst = MatrixOf(p.dst, p.rows, p.cols, call.dst);
+  const rl_params params = ParamsOf(call);
+  if (p.entry_point == EntryPoint::kPlan) {
+    rl_plan* plan = nullptr;
+    EXPECT_EQ(rl_plan_create(&plan), RL_OK);
+    const PlanPtr owned(plan);
+    absl::Status status = StatusOf(rl_plan_prepare(
+        plan, &lhs, &rhs, &params, nullptr, p.num_threads, context, &dst));
+    for (int i = 0; i < p.num_threads && status.ok(); ++i) {
+      status = StatusOf(rl_plan_run(plan, i));
+    }
+    return status.ok() ? StatusOf(rl_plan_finish(plan)) : status;
+  }
+  Packed packed_lhs, packed_rhs;
+  absl::Status status;
+  if (p.entry_point == EntryPoint::kPackedLhs ||
+      p.entry_point == EntryPoint::kPackedBoth) {
+    status = packed_lhs.Make(RL_LHS, p, context, &lhs);
+  }
+  if (status.ok() && (p.entry_point == EntryPoint::kPackedRhs ||
+                      p.entry_point == EntryPoint::kPackedBoth)) {
+    status = packed_rhs.Make(RL_RHS, p, context, &rhs);
+  }
+  if (!status.ok()) return status;
+  return StatusOf(rl_mul(&lhs, &rhs, &params, context, &dst));
+}
+
+void ExpectRight(const MulProblem& problem) {
+  const ContextPtr context = NewContext(problem.num_threads);
+  MulRunner runner(problem);
+  ASSERT_TRUE(runner.CheckBy(
+      [&](const Call& call) { return MulByC(call, context.get()); }));
+}
+
+TEST(CInterface, MultipliesAllTypes) {
+  for (const Types& types : AllTypes()) {
+    for (const int orders : {1, 6}) {
+      MulProblem problem = MakeProblem(types, {5, 19, 7});
+      SetOrders(orders, &problem);
+      ASSERT_NO_FATAL_FAILURE(ExpectRight(problem));
+    }
+  }
+}
+
+TEST(CInterface, MultipliesRandomProblems) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    ASSERT_NO_FATAL_FAILURE(ExpectRight(RandomProblem(seed))) << seed;
+  }
+}
+
+// An int8 product with a dst that must stay as it is, and its pieces to break.
+struct SmallCall {
+  alignas(8) std::int8_t a[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+  alignas(8) std::int8_t b[32] = {1, -1, 1, -1, 2, 2};
+  alignas(8) std::int8_t c[32];
+  std::int32_t fixedpoint[8] = {}, exponent[8] = {};
+  float scale[8] = {};
+  alignas(8) double bias[8] = {};
+  rl_matrix lhs, rhs, dst;
+  rl_params params = Struct<rl_params>();
+  ContextPtr context = NewContext();
+
+  SmallCall() {
+    std::memset(c, 0x5a, sizeof(c));
+    const MatrixSpec spec = {Scalar::kI8, Order::kRowMajor};
+    lhs = MatrixOf(spec, 3, 4, a);
+    rhs = MatrixOf(spec, 4, 5, b);
+    dst = MatrixOf(spec, 3, 5, c);
+  }
+  rl_status Run() { return rl_mul(&lhs, &rhs, &params, context.get(), &dst); }
+  bool DstIsUntouched() const {
+    for (const std::int8_t byte : c) {
+      if (byte != 0x5a) return false;
+    }
+    return true;
+  }
+};
+
+TEST(CInterface, RefusesBadCalls) {
+  SmallCall good;
+  ASSERT_EQ(good.Run(), RL_OK) << rl_last_error();
+  EXPECT_EQ(good.c[0], 1 * 1 - 2 * 0 + 2 * 2);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const struct {
+    const char* text;  // a part of it
+    std::function<void(SmallCall*)> spoil;
+    rl_status code = RL_INVALID_ARGUMENT;
+  } lines[] = {
+      {"lhs has an unknown type 0", [](auto* c) { c->lhs.type = 0; }},
+      {"rhs has an unknown type 9", [](auto* c) { c->rhs.type = 9; }},
+      {"dst has an unknown type -1", [](auto* c) { c->dst.type = -1; }},
+      {"lhs has an unknown type 64",
+       [](auto* c) { c->lhs.type = RL_GROUP_WEIGHTS; }},
+      {"lhs has an unknown order 256", [](auto* c) { c->lhs.order = 256; }},
+      {"dst has an unknown order -1", [](auto* c) { c->dst.order = -1; }},
+      {"unknown cache_policy 256", [](auto* c) { c->rhs.cache_policy = 256; }},
+      {"unknown value_range 2", [](auto* c) { c->rhs.value_range = 2; }},
+      {"lhs has zero_point = 128, beyond int8",
+       [](auto* c) { c->lhs.zero_point = 128; }},
+      {"dst has zero_point = -129, beyond int8",
+       [](auto* c) { c->dst.zero_point = -129; }},
+      {"null data", [](auto* c) { c->lhs.data = nullptr; }},
+      {"negative dimension", [](auto* c) { c->lhs.rows = -3; }},
+      {"negative dimension", [](auto* c) { c->rhs.cols = PTRDIFF_MIN; }},
+      {"stride below", [](auto* c) { c->lhs.stride = 3; }},
+      {"stride below", [](auto* c) { c->lhs.stride = -4; }},
+      {"byte count overflows", [](auto* c) { c->lhs.stride = PTRDIFF_MAX; },
+       RL_OUT_OF_RANGE},
+      {"do not match", [](auto* c) { c->rhs.rows = 3; }},
+      {"shares elements", [](auto* c) { c->dst.data = c->lhs.data; }},
+      {"accumulator has an unknown type 9",
+       [](auto* c) { c->params.accum_type = 9; }},
+      {"lhs int8, rhs int8, accumulator float, dst int8",
+       [](auto* c) { c->params.accum_type = RL_FLOAT32; }},
+      {"no such product",
+       [](auto* c) {
+         c->lhs.type = RL_FLOAT32;
+         c->lhs.cols = c->rhs.rows = 1;
+       }},
+      {"lhs is not aligned to int16 elements",
+       [](auto* c) {
+         c->lhs.type = RL_INT16;
+         c->lhs.data = c->a + 1;
+       }},
+      {"bias is not aligned",
+       [](auto* c) {
+         c->params.bias = reinterpret_cast<const char*>(c->bias) + 2;
+       }},
+      {"multiplier_exponent is not aligned",
+       [](auto* c) {
+         c->params.multiplier_exponent =
+             reinterpret_cast<const std::int32_t*>(c->a + 1);
+       }},
+      {"rhs_scale is not aligned",
+       [](auto* c) {
+         c->dst.type = RL_FLOAT32;
+         c->dst.rows = c->dst.cols = c->lhs.rows = c->rhs.cols = 1;
+         c->params.rhs_scale = reinterpret_cast<const float*>(c->a + 2);
+       }},
+      {"sets reserved", [](auto* c) { c->params.reserved = 1; }},
+      {"unknown channel_dim 2", [](auto* c) { c->params.channel_dim = 2; }},
+      {"unknown has_clamp -1", [](auto* c) { c->params.has_clamp = -1; }},
+      {"max_num_threads is negative",
+       [](auto* c) { c->params.max_num_threads = -1; }},
+      {"clamp_min = 1.5 is not whole",
+       [](auto* c) {
+         c->params.has_clamp = 1;
+         c->params.clamp_min = 1.5;
+         c->params.clamp_max = 100;
+       }},
+      {"above clamp_max",
+       [](auto* c) {
+         c->params.has_clamp = 1;
+         c->params.clamp_min = 1;
+       }},
+      {"NaN",
+       [=](auto* c) {
+         c->params.has_clamp = 1;
+         c->params.clamp_min = nan;
+       }},
+      {"sets beta", [](auto* c) { c->params.beta = 1; }},
+      {"sets beta", [=](auto* c) { c->params.beta = nan; }},
+      {"sets float_sums", [](auto* c) { c->params.float_sums = 1; }},
+      {"sets lhs_scale", [](auto* c) { c->params.lhs_scale = c->scale; }},
+      {"sets activation_scales",
+       [](auto* c) { c->params.activation_scales = 1; }},
+      {"sets activation_zero_points",
+       [](auto* c) { c->params.activation_zero_points = c->a; }},
+      {"half set",
+       [](auto* c) {
+         c->params.multiplier_fixedpoint = c->fixedpoint;
+         c->params.multiplier_per_channel = 1;
+       }},
+      {"multiplier_exponent is 31",
+       [](auto* c) {
+         c->exponent[0] = 31;
+         c->params.multiplier_exponent = c->exponent;
+       }},
+      {"sets multiplier_fixedpoint",
+       [](auto* c) {
+         c->dst.type = RL_INT32;
+         c->dst.rows = c->dst.cols = c->lhs.rows = c->rhs.cols = 1;
+         c->params.multiplier_fixedpoint = c->fixedpoint;
+       }},
+      {"lhs has size = 0", [](auto* c) { c->lhs.size = 0; }},
+      {"rhs has size = 8", [](auto* c) { c->rhs.size = 8; }},
+      {"dst has size", [](auto* c) { c->dst.size = SIZE_MAX; }},
+      {"params has size", [](auto* c) { --c->params.size; }},
+  };
+  for (const auto& line : lines) {
+    SmallCall call;
+    line.spoil(&call);
+    EXPECT_EQ(call.Run(), line.code) << line.text;
+    EXPECT_THAT(rl_last_error(), HasSubstr(line.text));
+    EXPECT_TRUE(call.DstIsUntouched()) << line.text;
+  }
+}
+
+TEST(CInterface, KnowsTheProductsOfTheList) {
+  SmallCall call;
+  call.lhs.rows = call.lhs.cols = call.rhs.rows = call.rhs.cols = 1;
+  call.dst.rows = call.dst.cols = 1;
+  int known = 0;
+  for (int lhs = 0; lhs < kNumScalars; ++lhs) {
+    for (int rhs = 0; rhs < kNumScalars; ++rhs) {
+      for (int accum = 0; accum < kNumScalars; ++accum) {
+        for (int dst = 0; dst < kNumScalars; ++dst) {
+          call.lhs.type = lhs + 1;
+          call.rhs.type = rhs + 1;
+          call.dst.type = dst + 1;
+          call.params.accum_type = accum + 1;
+          const bool is_known =
+              FindProduct(static_cast<Scalar>(lhs), static_cast<Scalar>(rhs),
+                          static_cast<Scalar>(accum),
+                          static_cast<Scalar>(dst)) != nullptr;
+          known += is_known;
+          ASSERT_EQ(call.Run() == RL_OK, is_known) << rl_last_error();
+        }
+      }
+    }
+  }
+  EXPECT_EQ(known, AllTypes().size());
+  // The accumulator that a 0 stands for.
+  for (const Types& types : AllTypes()) {
+    call.lhs.type = TypeOf(types.lhs);
+    call.rhs.type = TypeOf(types.rhs);
+    call.dst.type = TypeOf(types.dst);
+    call.params.accum_type = 0;
+    ASSERT_EQ(call.Run(), RL_OK) << rl_last_error();
+  }
+}
+
+// A struct of a later version of the header: more fields, which are 0 or not.
+TEST(CInterface, StructsMayGrow) {
+  SmallCall call;
+  struct {
+    rl_matrix matrix;
+    std::ptrdiff_t more[4];
+  } later = {};
+  later.matrix = call.lhs;
+  later.matrix.size = sizeof(later);
+  EXPECT_EQ(
+      rl_mul(&later.matrix, &call.rhs, nullptr, call.context.get(), &call.dst),
+      RL_OK)
+      << rl_last_error();
+  EXPECT_FALSE(call.DstIsUntouched());
+  later.more[3] = 1;
+  EXPECT_EQ(
+      rl_mul(&later.matrix, &call.rhs, nullptr, call.context.get(), &call.dst),
+      RL_INVALID_ARGUMENT);
+  EXPECT_THAT(rl_last_error(), HasSubstr("and sets a field that version"));
+}
+
+TEST(CInterface, ClampsBeyondTheTypeHaveNoEffect) {
+  SmallCall call;
+  call.params.has_clamp = 1;
+  call.params.clamp_min = 3;
+  call.params.clamp_max = std::numeric_limits<double>::infinity();
+  ASSERT_EQ(call.Run(), RL_OK) << rl_last_error();
+  EXPECT_EQ(*std::min_element(call.c, call.c + 15), 3);
+}
+
+TEST(CInterface, ErrorsAreOfTheirThread) {
+  SmallCall call;
+  call.lhs.type = 0;
+  ASSERT_EQ(call.Run(), RL_INVALID_ARGUMENT);
+  std::thread([] { EXPECT_THAT(rl_last_error(), StrEq("")); }).join();
+  EXPECT_THAT(rl_last_error(), HasSubstr("unknown type"));
+}
+
+TEST(CInterface, PackedOperands) {
+  SmallCall call;
+  rl_packed* made = nullptr;
+  rl_context* const context = call.context.get();
+  ASSERT_EQ(rl_pack(&call.lhs, nullptr, context, &made), RL_OK);
+  const PackedPtr packed(made);
+  rl_matrix lhs = Struct<rl_matrix>();
+  lhs.packed = made;
+  // Not to be packed, multiplied as the other side, or written to.
+  EXPECT_EQ(rl_pack(&lhs, nullptr, context, &made), RL_INVALID_ARGUMENT);
+  EXPECT_EQ(rl_mul(&call.lhs, &lhs, nullptr, context, &call.dst),
+            RL_INVALID_ARGUMENT);
+  EXPECT_EQ(rl_mul(&lhs, &call.rhs, nullptr, context, &lhs),
+            RL_INVALID_ARGUMENT);
+  EXPECT_TRUE(call.DstIsUntouched());
+  EXPECT_EQ(rl_mul(&lhs, &call.rhs, nullptr, context, &call.dst), RL_OK);
+  EXPECT_EQ(call.c[0], 5);
+
+  std::ptrdiff_t rows = 0, cols = 0;
+  ASSERT_EQ(rl_packed_shape(packed.get(), &rows, &cols), RL_OK);
+  EXPECT_EQ(rows, 3);
+  EXPECT_EQ(cols, 4);
+
+  // Bytes.
+  const void* data = nullptr;
+  std::size_t bytes = 0;
+  ASSERT_EQ(rl_packed_to_bytes(packed.get(), &data, &bytes), RL_OK);
+  GuardedBuffer copy(bytes, Flush::kEnd);
+  std::memcpy(copy.data(), data, bytes);
+  made = nullptr;
+  const auto read = [&](std::size_t size, int type) {
+    return rl_packed_from_bytes(copy.data(), size, type, 1, &made);
+  };
+  EXPECT_EQ(read(bytes, RL_INT16), RL_INVALID_ARGUMENT);
+  EXPECT_EQ(read(bytes, RL_GROUP_WEIGHTS), RL_INVALID_ARGUMENT);
+  EXPECT_EQ(read(bytes, 0), RL_INVALID_ARGUMENT);
+  EXPECT_EQ(read(bytes - 1, RL_INT8), RL_DATA_LOSS);
+  copy.data()[bytes - 64] ^= 1;
+  EXPECT_EQ(read(bytes, RL_INT8), RL_DATA_LOSS);
+  EXPECT_EQ(made, nullptr);
+
+  // A buffer of the caller's that is too small.
+  rl_pack_options options = Struct<rl_pack_options>();
+  options.buffer = copy.data();
+  options.buffer_bytes = 64;
+  EXPECT_EQ(rl_pack(&call.lhs, &options, context, &made), RL_INVALID_ARGUMENT);
+  options.side = 2;
+  EXPECT_EQ(rl_pack(&call.lhs, &options, context, &made), RL_INVALID_ARGUMENT);
+}
+
+// Weights with group scales on either side, against the C++ interface's bits.
+TEST(CInterface, GroupWeights) {
+  constexpr std::ptrdiff_t kRows = 21, kDepth = 96, kCols = 3;
+  Rng rng(1);
+  const ContextPtr context = NewContext();
+  Context cpp_context;
+  for (const int bits : {4, 8}) {
+    const RandomGroupWeights random(kRows, kDepth, bits, 32, Scalar::kF16,
+                                    /*has_zeros=*/true, 0, 0.1f, &rng);
+    const GroupWeights& given = random.description;
+    rl_group_weights weights = Struct<rl_group_weights>();
+    weights.rows = kRows;
+    weights.depth = kDepth;
+    weights.bits = bits;
+    weights.group_size = 32;
+    weights.levels = given.levels;
+    weights.row_stride_bytes = given.row_stride_bytes;
+    weights.scales = given.scales;
+    weights.scale_type = RL_FLOAT16;
+    weights.scale_stride = given.scale_stride;
+    weights.zero_points = given.zero_points;
+    rl_packed* made = nullptr;
+    ASSERT_EQ(rl_pack_groups(&weights, context.get(), &made), RL_OK)
+        << rl_last_error();
+    const PackedPtr packed(made);
+    const auto cpp_packed = PackGroupWeights(given, &cpp_context);
+    ASSERT_TRUE(cpp_packed.ok());
+    rl_matrix operand = Struct<rl_matrix>();
+    operand.packed = made;
+
+    std::vector<float> x(kDepth * kCols), y(kRows * kCols), z(kRows * kCols);
+    for (float& value : x) value = static_cast<float>(rng.Signed());
+    std::vector<float> bias(kRows, 0.5f);
+    GroupMulParams cpp_params;
+    cpp_params.bias = bias.data();
+    cpp_params.clamp_max = 0.75f;
+    cpp_params.quantize = ActivationScales::kPerGroup;
+    rl_params params = Struct<rl_params>();
+    params.bias = bias.data();
+    params.has_clamp = 1;
+    params.clamp_min = -std::numeric_limits<double>::infinity();
+    params.clamp_max = 0.75;
+    params.activation_scales = RL_SCALE_PER_GROUP;
+    const MatrixSpec floats = {Scalar::kF32};
+    // As the lhs, columns of activations; as the rhs, rows of them.
+    rl_matrix matrix = MatrixOf(floats, kDepth, kCols, x.data());
+    rl_matrix dst = MatrixOf(floats, kRows, kCols, y.data());
+    ASSERT_EQ(rl_mul(&operand, &matrix, &params, context.get(), &dst), RL_OK)
+        << rl_last_error();
+    auto cpp_dst = MakeMatrix(z.data(), kRows, kCols, Order::kColMajor);
+    ASSERT_TRUE(Mul(*cpp_packed,
+                    MakeMatrix(x.data(), kDepth, kCols, Order::kColMajor),
+                    cpp_params, &cpp_context, &cpp_dst)
+                    .ok());
+    EXPECT_EQ(y, z);
+    matrix =
+        MatrixOf({Scalar::kF32, Order::kRowMajor}, kCols, kDepth, x.data());
+    dst = MatrixOf({Scalar::kF32, Order::kRowMajor}, kCols, kRows, y.data());
+    params.channel_dim = RL_PER_COL;
+    y.assign(y.size(), 0);
+    ASSERT_EQ(rl_mul(&matrix, &operand, &params, context.get(), &dst), RL_OK)
+        << rl_last_error();
+    EXPECT_EQ(y, z);  // the transposed product
+
+    // Int8 activations with a scale each; without an array they are refused.
+    const std::vector<std::int8_t> q(kDepth * kCols, 3);
+    const float scales[kCols] = {1, 2, 4};
+    rl_params int8_params = Struct<rl_params>();
+    int8_params.lhs_scale = scales;
+    const rl_matrix int8s =
+        MatrixOf({Scalar::kI8, Order::kRowMajor}, kCols, kDepth, q.data());
+    EXPECT_EQ(rl_mul(&int8s, &operand, &int8_params, context.get(), &dst),
+              RL_INVALID_ARGUMENT);
+    int8_params.lhs_scale_per_row = 1;
+    ASSERT_EQ(rl_mul(&int8s, &operand, &int8_params, context.get(), &dst),
+              RL_OK)
+        << rl_last_error();
+    EXPECT_EQ(y[kRows], 2 * y[0]);
+
+    // Types and calls that there are none of.
+    const rl_matrix doubles = MatrixOf({Scalar::kF64}, 1, kDepth, bias.data());
+    EXPECT_EQ(rl_mul(&doubles, &operand, nullptr, context.get(), &dst),
+              RL_INVALID_ARGUMENT);
+    // A batch of two, of the same weights.
+    std::vector<float> both(2 * y.size());
+    rl_batch batch = Struct<rl_batch>();
+    batch.count = 2;
+    batch.dst_stride = y.size();
+    dst.data = both.data();
+    ASSERT_EQ(
+        rl_mul_batch(&matrix, &operand, &params, &batch, context.get(), &dst),
+        RL_OK)
+        << rl_last_error();
+    dst.data = y.data();
+    EXPECT_TRUE(std::equal(z.begin(), z.end(), both.begin() + y.size()));
+    EXPECT_EQ(rl_mul(&operand, &operand, nullptr, context.get(), &dst),
+              RL_INVALID_ARGUMENT);
+    params.multiplier_exponent = params.multiplier_fixedpoint =
+        reinterpret_cast<const std::int32_t*>(scales);
+    EXPECT_EQ(rl_mul(&matrix, &operand, &params, context.get(), &dst),
+              RL_INVALID_ARGUMENT);
+
+    std::ptrdiff_t rows = 0, depth = 0;
+    ASSERT_EQ(rl_packed_shape(packed.get(), &rows, &depth), RL_OK);
+    EXPECT_EQ(rows, kRows);
+    EXPECT_EQ(depth, kDepth);
+    // Bytes.
+    const void* data = nullptr;
+    std::size_t bytes = 0;
+    ASSERT_EQ(rl_packed_to_bytes(packed.get(), &data, &bytes), RL_OK);
+    EXPECT_EQ(absl::string_view(static_cast<const char*>(data), bytes),
+              cpp_packed->Serialize());
+    ASSERT_EQ(rl_packed_from_bytes(data, bytes, RL_GROUP_WEIGHTS, 1, &made),
+              RL_OK);
+    rl_packed_destroy(made);
+    weights.scale_type = RL_FLOAT64;
+    EXPECT_EQ(rl_pack_groups(&weights, context.get(), &made),
+              RL_INVALID_ARGUMENT);
+    weights.scale_type = RL_FLOAT16;
+    weights.bits = 5;
+    EXPECT_EQ(rl_pack_groups(&weights, context.get(), &made),
+              RL_INVALID_ARGUMENT);
+  }
+}
+
+// Three products, as a batch, as a group and by a plan on two threads.
+TEST(CInterface, Batches) {
+  std::vector<float> a(3 * 2 * 4), b(4 * 5), c(3 * 2 * 5), expected(c.size());
+  Rng rng(2);
+  for (float& value : a) value = static_cast<float>(rng.Between(-9, 9));
+  for (float& value : b) value = static_cast<float>(rng.Between(-9, 9));
+  const ContextPtr context = NewContext(2);
+  const MatrixSpec floats = {Scalar::kF32, Order::kRowMajor};
+  std::vector<rl_matrix> lhs, dst;
+  const rl_matrix rhs = MatrixOf(floats, 4, 5, b.data());
+  std::vector<rl_product> products;
+  lhs.reserve(3);
+  dst.reserve(3);
+  for (int i = 0; i < 3; ++i) {
+    lhs.push_back(MatrixOf(floats, 2, 4, a.data() + 8 * i));
+    dst.push_back(MatrixOf(floats, 2, 5, c.data() + 10 * i));
+    const rl_matrix to = MatrixOf(floats, 2, 5, expected.data() + 10 * i);
+    ASSERT_EQ(rl_mul(&lhs[i], &rhs, nullptr, context.get(), &to), RL_OK);
+    products.push_back({sizeof(rl_product), &lhs[i], &rhs, nullptr, &dst[i]});
+  }
+  rl_batch batch = Struct<rl_batch>();
+  batch.count = 3;
+  batch.lhs_stride = 8;
+  batch.dst_stride = 10;
+  ASSERT_EQ(
+      rl_mul_batch(&lhs[0], &rhs, nullptr, &batch, context.get(), &dst[0]),
+      RL_OK)
+      << rl_last_error();
+  EXPECT_EQ(c, expected);
+  // The same at the second level of strides.
+  rl_batch outer = Struct<rl_batch>();
+  outer.count = 1;
+  outer.outer_count = 3;
+  outer.lhs_outer_stride = 8;
+  outer.dst_outer_stride = 10;
+  c.assign(c.size(), 0);
+  ASSERT_EQ(
+      rl_mul_batch(&lhs[0], &rhs, nullptr, &outer, context.get(), &dst[0]),
+      RL_OK)
+      << rl_last_error();
+  EXPECT_EQ(c, expected);
+
+  c.assign(c.size(), 0);
+  ASSERT_EQ(rl_mul_group(products.data(), 3, 0, context.get()), RL_OK)
+      << rl_last_error();
+  EXPECT_EQ(c, expected);
+  EXPECT_EQ(rl_mul_group(nullptr, 0, 0, context.get()), RL_OK);
+
+  rl_plan* made = nullptr;
+  ASSERT_EQ(rl_plan_create(&made), RL_OK);
+  const PlanPtr plan(made);
+  EXPECT_EQ(rl_plan_run(made, 0), RL_FAILED_PRECONDITION);
+  EXPECT_EQ(rl_plan_repeat(made), RL_FAILED_PRECONDITION);
+  EXPECT_EQ(rl_plan_prepare(made, &lhs[0], &rhs, nullptr, &batch, 0,
+                            context.get(), &dst[0]),
+            RL_INVALID_ARGUMENT);
+  ASSERT_EQ(rl_plan_prepare(made, &lhs[0], &rhs, nullptr, &batch, 2,
+                            context.get(), &dst[0]),
+            RL_OK)
+      << rl_last_error();
+  for (int round = 0; round < 2; ++round) {
+    c.assign(c.size(), 0);
+    std::thread other([&] { EXPECT_EQ(rl_plan_run(made, 1), RL_OK); });
+    EXPECT_EQ(rl_plan_run(made, 0), RL_OK);
+    EXPECT_EQ(rl_plan_run(made, 2), RL_INVALID_ARGUMENT);
+    other.join();
+    ASSERT_EQ(rl_plan_finish(made), RL_OK);
+    EXPECT_EQ(c, expected);
+    if (round == 0) {
+      ASSERT_EQ(rl_plan_repeat(made), RL_OK);
+    }
+  }
+
+  // What is wrong with one of them.
+  c.assign(c.size(), 0.5f);
+  const std::vector<float> before = c;
+  products[1].size = 3;
+  EXPECT_EQ(rl_mul_group(products.data(), 3, 0, context.get()),
+            RL_INVALID_ARGUMENT);
+  EXPECT_THAT(rl_last_error(), HasSubstr("product 1: product has size = 3"));
+  products[1].size = sizeof(rl_product);
+  const rl_matrix int8s = MatrixOf({Scalar::kI8}, 2, 4, a.data());
+  const rl_matrix more_int8s = MatrixOf({Scalar::kI8}, 4, 5, b.data());
+  products[1].lhs = &int8s;
+  products[1].rhs = &more_int8s;
+  EXPECT_EQ(rl_mul_group(products.data(), 3, 0, context.get()),
+            RL_INVALID_ARGUMENT);
+  EXPECT_THAT(rl_last_error(), HasSubstr("product 1: "));
+  EXPECT_EQ(rl_mul_group(products.data(), -1, 0, context.get()),
+            RL_INVALID_ARGUMENT);
+  EXPECT_EQ(rl_mul_group(nullptr, 1, 0, context.get()), RL_INVALID_ARGUMENT);
+  batch.lhs_stride = -8;
+  EXPECT_EQ(
+      rl_mul_batch(&lhs[0], &rhs, nullptr, &batch, context.get(), &dst[0]),
+      RL_INVALID_ARGUMENT);
+  batch = Struct<rl_batch>();
+  EXPECT_EQ(
+      rl_mul_batch(&lhs[0], &rhs, nullptr, &batch, context.get(), &dst[0]),
+      RL_OK);
+  EXPECT_EQ(c, before);
+}
+
+TEST(CInterface, Contexts) {
+  SmallCall call;
+  rl_context* const context = call.context.get();
+  EXPECT_THAT(rl_context_last_path(context), StrEq("none"));
+  EXPECT_THAT(rl_context_last_kernel(context), StrEq(""));
+  EXPECT_EQ(rl_context_set_paths(context, "portable"), RL_OK);
+  call.lhs.cache_policy = RL_ALWAYS_CACHE;
+  EXPECT_EQ(call.Run(), RL_OK);
+  EXPECT_THAT(rl_context_last_path(context), StrEq("portable"));
+  EXPECT_THAT(rl_context_last_kernel(context), HasSubstr("Portable"));
+  EXPECT_EQ(rl_context_clear_cache(context), RL_OK);
+  EXPECT_EQ(rl_context_set_paths(context, nullptr), RL_OK);
+  EXPECT_EQ(rl_context_set_paths(context, "avx3"), RL_INVALID_ARGUMENT);
+  EXPECT_THAT(rl_last_error(), HasSubstr("avx3"));
+  EXPECT_EQ(rl_context_set_threads(context, 0), RL_INVALID_ARGUMENT);
+  rl_executor executor = Struct<rl_executor>();
+  EXPECT_EQ(rl_context_set_executor(context, &executor), RL_INVALID_ARGUMENT);
+  EXPECT_EQ(rl_context_set_executor(context, nullptr), RL_OK);
+}
+
+TEST(CInterface, Info) {
+  rl_info info = Struct<rl_info>();
+  ASSERT_EQ(rl_get_info(&info), RL_OK);
+  EXPECT_EQ(info.compiled_paths, PathNames(CompiledPaths()));
+  EXPECT_EQ(info.paths, PathNames(Context().runtime_enabled_paths()));
+  EXPECT_GT(info.l1d_bytes, 0);
+  info.size = 4;
+  EXPECT_EQ(rl_get_info(&info), RL_INVALID_ARGUMENT);
+}
+
+}  // namespace
+}  // namespace ruy_like
