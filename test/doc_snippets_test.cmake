@@ -6,6 +6,7 @@
 #                            the program writes to stdout.
 #   <!-- part: FILE -->      the snippet is in the file, indentation apart
 #
+# Blocks of Python are run by test/python/test_ruy_like.py.
 # Commands and CMake lines are run elsewhere, by a script that takes them from the
 # page or has them itself: each block must be in the list of these below.
 #
@@ -110,6 +111,7 @@ set(bash_blocks
   "README.md|.ci/run|bash example/run.sh|bash test/run.sh"
   "doc/CONTRIBUTING.md|.ci/run|bash test/run.sh|.ci/run"
   "doc/embedding.md|test/consumer/run.sh"
+  "doc/python.md|test/python/run.sh"
   "doc/recipes.md|test/consumer/run.sh"
   "doc/reference.md|.ci/run")
 set(cmake_blocks
@@ -126,7 +128,7 @@ foreach(page IN LISTS pages)
         if(kind STREQUAL "")
           set(kind text)
         endif()
-        if(NOT kind MATCHES "^(text|cpp|bash|cmake)$")
+        if(NOT kind MATCHES "^(text|cpp|bash|cmake|python)$")
           message(SEND_ERROR "${page}: nothing runs blocks of ${kind}")
         endif()
       else()

@@ -8,6 +8,7 @@
 #   third_party/install.sh peers      and the libraries that bench/compare knows
 #   third_party/install.sh npm_peers  and ONNX Runtime and ggml, from npm packages,
 #                                     in build/npm_peers, for bench/npm_peers.sh
+#   third_party/install.sh python     and the Python package's headers and tests
 #   third_party/install.sh clang      and clang with its tools, for CI
 #   third_party/install.sh ccache     and a compiler cache, for CI
 #   third_party/install.sh docs       and Doxygen, for the reference pages
@@ -56,6 +57,10 @@ for word in "$@"; do
       npm_peers=(onnxruntime-node@1.30.0 @node-llama-cpp/linux-x64@3.22.1)
       ;;
     clang) packages+=(clang clang-format clang-tidy libomp-dev) ;;
+    python)
+      packages+=(python3-dev python3-numpy python3-pytest python3-setuptools
+                 python3-wheel python3-venv binutils)
+      ;;
     ccache) packages+=(ccache) ;;
     docs) packages+=(doxygen) ;;
     detect)
@@ -98,7 +103,7 @@ for word in "$@"; do
       kernel=build/bochs/vmlinuz
       ;;
     *)
-      echo "usage: $0 [test] [bench] [peers] [npm_peers] [clang] [docs] [detect] [mpi] [arm] [s390x] [armhf] [i386] [windows] [wasm] [headers] [arm_bench] [avx512]" >&2
+      echo "usage: $0 [test] [bench] [peers] [npm_peers] [python] [clang] [docs] [detect] [mpi] [arm] [s390x] [armhf] [i386] [windows] [wasm] [headers] [arm_bench] [avx512]" >&2
       exit 2
       ;;
   esac

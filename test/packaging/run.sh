@@ -71,6 +71,9 @@ case "$way" in
       grep -qE "$2" <<<"$contents" || fail "$1 holds no $2"
     }
     expect_in 'libruy-like0.2' 'libruy_like_quantize\.so\.[0-9.]+$'
+    expect_in libruy-like-c0 'libruy_like_c\.so\.0$'
+    expect_in python3-ruy-like 'dist-packages/ruy_like/_core\.abi3\.so$'
+    expect_in libruy-like-dev 'include/ruy_like/c/ruy_like\.h$'
     expect_in libruy-like-dev 'cmake/ruy_like/ruy_like-config\.cmake$'
     expect_in ruy-like-tools 'bin/ruy_like_info$'
     ;;

@@ -1,0 +1,334 @@
+"""ruy_like's Python package against NumPy in int64 and float64."""
+
+import pathlib
+import re
+import threading
+
+import numpy as np
+import pytest
+
+import ruy_like as rl
+
+rng = np.random.default_rng(1)
+
+
+def integers(dtype, shape):
+    limits = np.iinfo(dtype)
+    return rng.integers(limits.min, limits.max + 1, shape).astype(dtype)
+
+
+def exact(a, b):
+    return a.astype(np.int64) @ b.astype(np.int64)
+
+
+def wrapped(values):
+    return values.astype(np.int64).astype(np.uint32).astype(np.int32)
+
+
+def requantize(acc, fixedpoint, exponent):
+    """The formula of mul_params.h, in Python's integers."""
+    shift = 31 - np.asarray(exponent, object)
+    acc = acc.astype(object) * np.asarray(fixedpoint, object) + 2 ** (shift - 1)
+    return acc // 2**shift
+
+
+@pytest.mark.parametrize("a_type,b_type", [
+    (np.int8, np.int8), (np.uint8, np.int8), (np.int8, np.uint8),
+    (np.uint8, np.uint8), (np.int8, np.int16), (np.int16, np.int8)])
+def test_integers(a_type, b_type):
+    a, b = integers(a_type, (7, 33)), integers(b_type, (33, 9))
+    for left in (a, np.asfortranarray(a)):
+        for right in (b, np.asfortranarray(b)):
+            result = rl.mul(left, right)
+            assert result.dtype == np.int32 and result.shape == (7, 9)
+            np.testing.assert_array_equal(result, exact(a, b))
+
+
+@pytest.mark.parametrize("a_type,b_type,result_type", [
+    (np.float32, np.float32, np.float32), (np.float64, np.float64, np.float64),
+    (np.float32, np.float64, np.float64), (np.float16, np.float16, np.float32),
+    (np.float16, np.float32, np.float32)])
+def test_floats(a_type, b_type, result_type):
+    a = rng.standard_normal((5, 40)).astype(a_type)
+    b = rng.standard_normal((40, 6)).astype(b_type)
+    result = rl.mul(a, b)
+    assert result.dtype == result_type
+    right = a.astype(np.float64) @ b.astype(np.float64)
+    bound = 45 * np.finfo(result_type).eps * (
+        abs(a.astype(np.float64)) @ abs(b.astype(np.float64)))
+    assert (abs(result - right) <= bound).all()
+
+
+def test_float16_result():
+    a = rng.standard_normal((3, 4)).astype(np.float16)
+    b = rng.standard_normal((4, 2)).astype(np.float16)
+    result = rl.mul(a, b, dtype=np.float16)
+    assert result.dtype == np.float16
+    np.testing.assert_allclose(
+        result.astype(float), a.astype(float) @ b.astype(float), atol=1e-2)
+
+
+def test_zero_points_bias_and_clamp():
+    a, b = integers(np.uint8, (4, 10)), integers(np.int8, (10, 5))
+    right = (a.astype(np.int64) - 100) @ (b.astype(np.int64) + 7)
+    for channels, bias in (("cols", integers(np.int16, 5)),
+                           ("rows", integers(np.int16, 4))):
+        bias = bias.astype(np.int32)
+        term = bias if channels == "cols" else bias[:, None]
+        result = rl.mul(a, b, lhs_zero_point=100, rhs_zero_point=-7, bias=bias,
+                        channels=channels, clamp=(-500, 1000))
+        np.testing.assert_array_equal(result, np.clip(right + term, -500, 1000))
+
+
+def test_requantized():
+    a, b = integers(np.int8, (6, 50)), integers(np.int8, (50, 8))
+    one = rl.quantize.multiplier(0.003)
+    result = rl.mul(a, b, dtype="int8", multiplier=one, out_zero_point=3)
+    right = np.clip(requantize(exact(a, b), *one) + 3, -128, 127)
+    assert result.dtype == np.int8
+    np.testing.assert_array_equal(result, right.astype(int))
+    each = rl.quantize.multiplier(np.linspace(0.001, 0.9, 8))
+    result = rl.mul(a, b, dtype=np.int16, multiplier=each)
+    right = np.clip(requantize(exact(a, b), *each), -2**15, 2**15 - 1)
+    np.testing.assert_array_equal(result, right.astype(int))
+
+
+def test_scaled():
+    w = rng.standard_normal((20, 30)).astype(np.float32)
+    x = rng.standard_normal((4, 30)).astype(np.float32)
+    q, scales = rl.quantize.per_channel(w)
+    p, row_scales = rl.quantize.rows(x)
+    result = rl.mul(p, q.T, lhs_scale=row_scales, rhs_scale=scales)
+    assert result.dtype == np.float32
+    right = exact(p, q.T) * row_scales[:, None].astype(float) * scales
+    np.testing.assert_allclose(result, right, rtol=1e-6)
+    assert np.abs(result - x @ w.T).max() < 0.3
+    single = rl.mul(p, q.T, lhs_scale=0.5)
+    np.testing.assert_array_equal(single, exact(p, q.T) * 0.5)
+
+
+def test_accumulates():
+    a, b = integers(np.int8, (3, 4)), integers(np.int8, (4, 5))
+    out = np.full((3, 5), 1000, np.int32)
+    assert rl.mul(a, b, out, beta=2) is out
+    np.testing.assert_array_equal(out, exact(a, b) + 2000)
+
+
+def test_strided_out_and_views():
+    a = integers(np.int8, (10, 12))[1:9, 2:9]
+    b = integers(np.int8, (7, 3))
+    whole = np.full((8, 5), -1, np.int32)
+    rl.mul(a, b, whole[:, 1:4])
+    np.testing.assert_array_equal(whole[:, 1:4], exact(a, b))
+    assert (whole[:, [0, 4]] == -1).all()
+    for shape in ((1, 7), (7, 1)):
+        vector = integers(np.int8, (7,)).reshape(shape)
+        left, right = (vector, b) if shape[0] == 1 else (b.T, vector)
+        np.testing.assert_array_equal(rl.mul(left, right), exact(left, right))
+
+
+@pytest.mark.parametrize("rows,depth,cols", [(0, 3, 2), (2, 3, 0), (2, 0, 3)])
+def test_empty(rows, depth, cols):
+    result = rl.mul(np.zeros((rows, depth), np.int8),
+                    np.zeros((depth, cols), np.int8))
+    assert result.shape == (rows, cols) and not result.any()
+
+
+def test_packed():
+    a, b = integers(np.int8, (9, 40)), integers(np.uint8, (40, 11))
+    right = rl.PackedMatrix(b, zero_point=5)
+    expected = a.astype(np.int64) @ (b.astype(np.int64) - 5)
+    np.testing.assert_array_equal(rl.mul(a, right), expected)
+    left = rl.PackedMatrix(a, side="lhs")
+    np.testing.assert_array_equal(rl.mul(left, right), expected)
+    again = rl.PackedMatrix.from_bytes(right.to_bytes(), np.uint8)
+    assert again.shape == (40, 11)
+    np.testing.assert_array_equal(rl.mul(a, again), expected)
+    damaged = bytearray(right.to_bytes())
+    damaged[-100] ^= 1
+    with pytest.raises(ValueError, match="damaged"):
+        rl.PackedMatrix.from_bytes(bytes(damaged), np.uint8)
+    with pytest.raises(ValueError, match="other side"):
+        rl.mul(right, b[:11])
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("depth,group_size", [(96, 32), (70, 0), (41, 16)])
+def test_group_weights(bits, depth, group_size):
+    w = rng.standard_normal((12, depth)).astype(np.float32)
+    x = rng.standard_normal((5, depth)).astype(np.float32)
+    weights = rl.quantize.pack(w, bits, group_size)
+    assert weights.shape == (12, depth)
+    result = rl.mul(x, weights)
+    assert result.shape == (5, 12)
+    error = np.linalg.norm(result - x @ w.T) / np.linalg.norm(x @ w.T)
+    assert error < (0.25 if bits == 4 else 0.02)
+    # On the left the same bits; and from bytes.
+    left = rl.mul(weights, np.asfortranarray(x.T))
+    np.testing.assert_array_equal(left, result.T)
+    again = rl.GroupWeights.from_bytes(weights.to_bytes())
+    np.testing.assert_array_equal(rl.mul(x, again), result)
+
+
+class Tensor:
+    """What a tensor of another library shows: __dlpack__ alone."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, stream=None):
+        return self.array.__dlpack__()
+
+
+def test_dlpack():
+    a = rng.standard_normal((4, 6)).astype(np.float32)
+    b = np.asfortranarray(rng.standard_normal((6, 3)).astype(np.float32))
+    expected = rl.mul(a, b)
+    np.testing.assert_array_equal(rl.mul(Tensor(a), Tensor(b)), expected)
+    out = np.zeros((4, 3), np.float32)
+    tensor = Tensor(out)
+    assert rl.mul(a, Tensor(b), tensor) is tensor
+    np.testing.assert_array_equal(out, expected)
+    # The result is one that others take without a copy.
+    np.testing.assert_array_equal(np.from_dlpack(rl.mul(a, b)), expected)
+
+
+def test_bfloat16():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    a = rng.standard_normal((4, 6)).astype(ml_dtypes.bfloat16)
+    b = rng.standard_normal((6, 3)).astype(ml_dtypes.bfloat16)
+    result = rl.mul(a, b, dtype=ml_dtypes.bfloat16)
+    assert result.dtype == ml_dtypes.bfloat16
+    np.testing.assert_allclose(result.astype(float),
+                               a.astype(float) @ b.astype(float), atol=0.1)
+
+
+A = np.ones((3, 4), np.int8)
+B = np.ones((4, 5), np.int8)
+
+
+@pytest.mark.parametrize("error,text,call", [
+    (ValueError, "dimensions do not match", lambda: rl.mul(A, A)),
+    (ValueError, "no such product", lambda: rl.mul(A, B.astype(np.float32))),
+    (ValueError, "no such product", lambda: rl.mul(A, B, dtype="float64")),
+    (ValueError, "strides", lambda: rl.mul(np.ones((6, 8), np.int8)[::2, ::2], B)),
+    (ValueError, "strides", lambda: rl.mul(A[::-1], B)),
+    (ValueError, "strides",
+     lambda: rl.mul(np.broadcast_to(A[:1], (3, 4)), B)),
+    (ValueError, "one dimension", lambda: rl.mul(A[0], B)),
+    (ValueError, "3 dimensions", lambda: rl.mul(A[None], B)),
+    (TypeError, "format 'l'", lambda: rl.mul(A.astype(np.int64), B)),
+    (TypeError, "no array", lambda: rl.mul(A, 3)),
+    (TypeError, "by position", lambda: rl.mul(A)),
+    (TypeError, "no argument 'alpha'", lambda: rl.mul(A, B, alpha=2)),
+    (TypeError, "dtype", lambda: rl.mul(A, B, dtype="int64")),
+    (ValueError, "out is 5x3",
+     lambda: rl.mul(A, B, np.zeros((5, 3), np.int32))),
+    (ValueError, "shares elements", lambda: rl.mul(A, np.ones((4, 4), np.int8), A)),
+    (ValueError, "bias has 4 elements, not 5",
+     lambda: rl.mul(A, B, bias=np.ones(4, np.int32))),
+    (ValueError, "bias must be a contiguous",
+     lambda: rl.mul(A, B, bias=np.ones(5, np.int64).view(np.float64))),
+    (ValueError, "lhs_scale has 5 elements, not 3",
+     lambda: rl.mul(A, B, lhs_scale=np.ones(5, np.float32))),
+    (ValueError, "fixedpoint has 1 elements, not 5",
+     lambda: rl.mul(A, B, dtype="int8", multiplier=(
+         np.ones(1, np.int32), np.ones(5, np.int32)))),
+    (TypeError, "multiplier", lambda: rl.mul(A, B, dtype="int8", multiplier=0.5)),
+    (ValueError, "multiplier_exponent is 31",
+     lambda: rl.mul(A, B, dtype="int8", multiplier=(2**30, 31))),
+    (ValueError, "zero_point = 128", lambda: rl.mul(A, B, lhs_zero_point=128)),
+    (ValueError, "too large", lambda: rl.mul(A, B, lhs_zero_point=2**40)),
+    (ValueError, "above clamp_max", lambda: rl.mul(A, B, clamp=(2, 1))),
+    (ValueError, "channels", lambda: rl.mul(A, B, channels="depth")),
+    (ValueError, "sets beta", lambda: rl.mul(A, B, dtype="int8", beta=1)),
+    (TypeError, "context", lambda: rl.mul(A, B, context=3)),
+    (ValueError, "threads = 0", lambda: rl.Context(threads=0)),
+    (ValueError, "avx3", lambda: rl.Context(paths="avx3")),
+    (ValueError, "scales is 3x1",
+     lambda: rl.pack_groups(np.ones((3, 16), np.uint8), np.ones((3, 1), np.float32),
+                            group_size=16)),
+    (ValueError, "levels is 3x16",
+     lambda: rl.pack_groups(np.ones((3, 16), np.uint8), np.ones((3, 1), np.float32),
+                            depth=100)),
+    (ValueError, "uint8 for 4 bits",
+     lambda: rl.pack_groups(np.ones((3, 16), np.int8), np.ones((3, 1), np.float32))),
+    (TypeError, "GroupWeights", lambda: rl.GroupWeights()),
+])
+def test_errors(error, text, call):
+    with pytest.raises(error, match=text):
+        call()
+
+
+def test_read_only_out():
+    out = np.zeros((3, 5), np.int32)
+    out.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        rl.mul(A, B, out)
+
+
+def test_errors_leave_out_as_it_was():
+    out = np.full((3, 5), 7, np.int32)
+    with pytest.raises(ValueError):
+        rl.mul(A, B, out, clamp=(2, 1))
+    assert (out == 7).all()
+
+
+def test_references():
+    import sys
+    a, b = A.copy(), B.copy()
+    before = sys.getrefcount(a), sys.getrefcount(b)
+    for _ in range(100):
+        rl.mul(a, b)
+        rl.mul(Tensor(a), b)
+        with pytest.raises(ValueError):
+            rl.mul(a, b, clamp=(2, 1))
+    assert (sys.getrefcount(a), sys.getrefcount(b)) == before
+
+
+def test_threads():
+    """The GIL is released: several threads, with a context each and with one."""
+    a, b = integers(np.int8, (64, 300)), integers(np.int8, (300, 64))
+    expected = exact(a, b)
+    shared = rl.Context(threads=2)
+    wrong = []
+
+    def work():
+        for context in (rl.Context(), shared):
+            for _ in range(20):
+                if not np.array_equal(rl.mul(a, b, context=context), expected):
+                    wrong.append(context)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_context():
+    context = rl.Context(paths="portable")
+    rl.mul(A, B, context=context, cache="rhs", int7="both")
+    assert context.last_path == "portable"
+    assert "Portable" in context.last_kernel
+    context.clear_cache()
+    assert "portable" in rl.info()["paths"]
+
+
+def test_multiplier():
+    assert rl.quantize.multiplier(1.0) == (2**30, 1)
+    assert rl.quantize.multiplier(1 - 2**-40) == (2**30, 1)
+    fixedpoint, exponent = rl.quantize.multiplier(np.array([0.25, 3.0]))
+    assert fixedpoint.dtype == np.int32
+    np.testing.assert_allclose(fixedpoint / 2.0**31 * 2.0**exponent, [0.25, 3])
+
+
+def test_page():
+    """Every block of doc/python.md, one after the other."""
+    page = pathlib.Path(__file__).parents[2] / "doc" / "python.md"
+    blocks = re.findall("```python\n(.*?)```", page.read_text(), re.S)
+    assert len(blocks) == 3
+    names = {}
+    for block in blocks:
+        exec(block, names)
