@@ -34,6 +34,31 @@ enum class Tuning {
   kOutOfOrder,  // all others
 };
 
+// What calls of Mul could do to be faster; flags.
+enum class PerformanceAdvisory : unsigned {
+  kNone = 0,
+  // An operand of more than 128 rows or columns is packed in every call,
+  // although the other side has at most 128 and the values that were looked at
+  // stay: CachePolicy, PackedMatrix.
+  kRepeatedPacking = 1,
+  // Rows or columns of an operand are a multiple of 4096 bytes apart, so that
+  // they share few places of L1: a stride that is 64 bytes longer.
+  kStrideOf4KiB = 2,
+  // ValueRange::kInt7 was promised of other values, which are searched again in
+  // every call.
+  kBrokenPromise = 4,
+};
+constexpr PerformanceAdvisory operator|(PerformanceAdvisory a,
+                                        PerformanceAdvisory b) {
+  return static_cast<PerformanceAdvisory>(static_cast<unsigned>(a) |
+                                          static_cast<unsigned>(b));
+}
+constexpr PerformanceAdvisory operator&(PerformanceAdvisory a,
+                                        PerformanceAdvisory b) {
+  return static_cast<PerformanceAdvisory>(static_cast<unsigned>(a) &
+                                          static_cast<unsigned>(b));
+}
+
 // A Context may be used from several threads at once: calls of Mul take turns,
 // and the setters wait for a running Mul (so a task that this Mul may wait for
 // must not call them); the getters never wait. Use one Context per thread
@@ -90,6 +115,11 @@ class RUY_LIKE_EXPORT Context final {
   const char* last_used_kernel() const;
   // Threads of the last successful Mul: no more than could be started.
   int last_used_num_threads() const;
+
+  // Advice on the calls of Mul since the last query. Products of at most 64^3
+  // multiply-adds, batches and MulPlans are not looked at. RUY_LIKE_VERBOSE
+  // prints what is new.
+  PerformanceAdvisory performance_advisories();
 
   // The prepacked cache: packed forms of operands whose CachePolicy asks for
   // it. It recognises an operand by address, shape and types, not by value:

@@ -266,6 +266,40 @@ std::string DispatchLines(const TrMulParams& params, const Plan& plan,
   return lines;
 }
 
+std::string AdviceLines(const SidePair<PerformanceAdvisory>& advice,
+                        bool swapped) {
+  static constexpr struct {
+    PerformanceAdvisory advisory;
+    const char* text;
+  } kTexts[] = {
+      {PerformanceAdvisory::kRepeatedPacking,
+       "packed in every call, though its values stay: cache or pack it once"},
+      {PerformanceAdvisory::kStrideOf4KiB,
+       "its stride is a multiple of 4096 bytes: make it 64 bytes longer"},
+      {PerformanceAdvisory::kBrokenPromise,
+       "promised as int7, which its values are not"}};
+  std::string lines;
+  for (const Side side : kSides) {
+    for (const auto& entry : kTexts) {
+      if ((advice[side] & entry.advisory) == PerformanceAdvisory::kNone) {
+        continue;
+      }
+      const bool is_lhs = (side == Side::kLhs) != swapped;
+      absl::StrAppend(&lines, "ruy_like_advice,", is_lhs ? "lhs," : "rhs,",
+                      Quoted(entry.text), "\n");
+    }
+  }
+  return lines;
+}
+
+void PrintAdvice(const SidePair<PerformanceAdvisory>& advice, bool swapped) {
+  try {
+    const std::string lines = AdviceLines(advice, swapped);
+    std::fwrite(lines.data(), 1, lines.size(), stderr);
+  } catch (const std::bad_alloc&) {
+  }
+}
+
 void CallSummary::Add(const TrMulParams& params, const Plan& plan,
                       std::chrono::nanoseconds time,
                       std::chrono::nanoseconds packing) {

@@ -9,6 +9,7 @@
 //   RUY_LIKE_VERBOSE=dispatch  and before it, a line for each path and kernel
 //                              that came first and was not taken, with the
 //                              reason
+//   all of them                a line for each advisory (Context) that is new
 //   RUY_LIKE_VERBOSE=summary   at the end, a CSV line for each shape and kernel
 #ifndef RUY_LIKE_DIAGNOSTICS_VERBOSE_H_
 #define RUY_LIKE_DIAGNOSTICS_VERBOSE_H_
@@ -21,9 +22,11 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "ruy_like/context.h"
 #include "ruy_like/path.h"
 #include "ruy_like/plan/plan.h"
 #include "ruy_like/plan/tr_mul_params.h"
+#include "ruy_like/side.h"
 
 namespace ruy_like {
 
@@ -42,6 +45,10 @@ std::string CallLine(const TrMulParams& params, const Plan& plan,
                      std::chrono::nanoseconds time);
 std::string DispatchLines(const TrMulParams& params, const Plan& plan,
                           Path permitted);
+// A line for each advisory on the kernel's sides; and printed.
+std::string AdviceLines(const SidePair<PerformanceAdvisory>& advice,
+                        bool swapped);
+void PrintAdvice(const SidePair<PerformanceAdvisory>& advice, bool swapped);
 // The names of CallLine's columns, and of CallSummary's.
 extern const char kVerboseHeader[];
 extern const char kSummaryHeader[];

@@ -18,6 +18,7 @@
 #include "ruy_like/machine/pipeline.h"
 #include "ruy_like/packed/prepacked_cache.h"
 #include "ruy_like/path.h"
+#include "ruy_like/plan/advisor.h"
 #include "ruy_like/plan/kept_plans.h"
 #include "ruy_like/registry/registry.h"
 #include "ruy_like/thread_pool.h"
@@ -80,6 +81,8 @@ struct ContextImpl {
   KeptPlans plans ABSL_GUARDED_BY(mutex);
   // For calls of MulGroup with more products than `plans` has places; or null.
   std::unique_ptr<KeptPlans> group_plans ABSL_GUARDED_BY(mutex);
+
+  Advisor advisor;  // Note: under the mutex
 
   RelaxedAtomic<Path> last_path{Path::kNone};
   RelaxedAtomic<const char*> last_kernel{""};

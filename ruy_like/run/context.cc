@@ -75,6 +75,10 @@ const char* Context::last_used_kernel() const { return impl_->last_kernel; }
 
 int Context::last_used_num_threads() const { return impl_->last_num_threads; }
 
+PerformanceAdvisory Context::performance_advisories() {
+  return impl_->advisor.Take();
+}
+
 std::size_t Context::prepacked_cache_bytes() const {
   return impl_->prepacked_cache.bytes();
 }

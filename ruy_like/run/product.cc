@@ -336,8 +336,15 @@ __attribute__((flatten)) RUY_LIKE_HOT absl::Status Product::Run(
     if (!status.ok()) return status;
   }
   context->SetLastUsed(plan_->choice, threads_);
+  if (!plan_->is_small) Advise(context);
   if (HasReport()) Report(context);
   return status;
+}
+
+void Product::Advise(ContextImpl* context) {
+  const SidePair<PerformanceAdvisory> news =
+      context->advisor.Note(params_, source_);
+  if (VerboseCall::IsOn()) PrintAdvice(news, plan_->choice.swap_sides);
 }
 
 void Product::Report(ContextImpl* context) {

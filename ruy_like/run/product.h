@@ -133,6 +133,8 @@ class Product final {
   bool HasPackedToKeep() const {
     return source_.lhs == SideSource::kKept || source_.rhs == SideSource::kKept;
   }
+  void Advise(ContextImpl* context)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
   void InitSide(Side side, char* scratch);
   void InitPacking(Side side, char* scratch);
   void InitSums();

@@ -215,6 +215,22 @@ TEST(CallSummaryTest, FromManyThreads) {
   }
 }
 
+TEST(AdviceLinesTest, NamesTheCallersSide) {
+  constexpr auto kNone = PerformanceAdvisory::kNone;
+  const SidePair<PerformanceAdvisory> advice = {
+      PerformanceAdvisory::kRepeatedPacking |
+          PerformanceAdvisory::kBrokenPromise,
+      PerformanceAdvisory::kStrideOf4KiB};
+  const std::vector<std::string> lines = Lines(AdviceLines(advice, false));
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_THAT(lines[0], testing::StartsWith("ruy_like_advice,lhs,\"packed in"));
+  EXPECT_THAT(lines[1], testing::StartsWith("ruy_like_advice,lhs,\"promised"));
+  EXPECT_THAT(lines[2], testing::StartsWith("ruy_like_advice,rhs,\"its str"));
+  EXPECT_THAT(Lines(AdviceLines(advice, true))[2],
+              testing::StartsWith("ruy_like_advice,lhs,\"its str"));
+  EXPECT_EQ(AdviceLines({kNone, kNone}, false), "");
+}
+
 // Runs observed_program with this value of RUY_LIKE_VERBOSE.
 ProgramResult Observe(const std::string& verbose,
                       const std::string& arguments = "") {
