@@ -1,5 +1,6 @@
 #include "ruy_like/diagnostics/trace.h"
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
@@ -234,7 +235,16 @@ struct ThisThread {
 
 }  // namespace
 
-bool g_trace_is_on = g_trace_file != nullptr;
+std::atomic<bool> g_trace_is_on{g_trace_file != nullptr};
+
+namespace {
+std::atomic<const SpanListener*> g_listener{nullptr};
+}  // namespace
+
+void SetSpanListener(const SpanListener* listener) {
+  g_listener = listener;
+  g_trace_is_on = listener != nullptr || g_trace_file != nullptr;
+}
 
 void TraceSpan::Begin(Kind kind, const char* name, std::ptrdiff_t a,
                       std::ptrdiff_t b, std::ptrdiff_t c) {
@@ -243,12 +253,15 @@ void TraceSpan::Begin(Kind kind, const char* name, std::ptrdiff_t a,
   numbers_[0] = a;
   numbers_[1] = b;
   numbers_[2] = c;
+  listener_ = g_listener;
+  if (listener_ != nullptr) listener_->begin(name);
   start_ns_ = NowNs();
 }
 
 void TraceSpan::End() {
   const std::int64_t end_ns = NowNs();
-  if (thread_has_ended) return;
+  if (listener_ != nullptr) listener_->end();
+  if (g_trace_file == nullptr || thread_has_ended) return;
   thread_local const ThisThread this_thread;
   ThreadEvents* const thread = this_thread.events.get();
   if (thread == nullptr) return;

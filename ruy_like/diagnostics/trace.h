@@ -2,19 +2,31 @@
 // chrome://tracing.
 //
 // Used by run/ and packed_side.cc, which open a span around each product,
-// packing and kernel call. doc/observing.md shows a trace. It is not a profiler
-// of hosts: nothing but the library's own work is in it.
+// packing and kernel call, and by the drop-in's profiler, which listens.
+// doc/observing.md shows a trace. It is not a profiler of hosts: nothing but
+// the library's own work is in it.
 #ifndef RUY_LIKE_DIAGNOSTICS_TRACE_H_
 #define RUY_LIKE_DIAGNOSTICS_TRACE_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include "ruy_like/export.h"
+
 namespace ruy_like {
 
-// Whether RUY_LIKE_TRACE names a file. Read from the environment once, before
-// main; not to be written.
-extern bool g_trace_is_on;
+// What is told of spans, on their threads.
+struct SpanListener {
+  void (*begin)(const char* name);
+  void (*end)();
+};
+// Replaces the one before; null for none. Must live as long as the process.
+RUY_LIKE_EXPORT void SetSpanListener(const SpanListener* listener);
+
+// Whether RUY_LIKE_TRACE, read from the environment before main, names a file,
+// or there is a listener. Not to be written.
+extern std::atomic<bool> g_trace_is_on;
 
 // A span of time on this thread, from here to the end of the scope. Off, it
 // costs a branch at either end.
@@ -34,11 +46,12 @@ class TraceSpan final {
 
   // `name` must live as long as the process.
   TraceSpan(Kind kind, const char* name, std::ptrdiff_t a, std::ptrdiff_t b,
-            std::ptrdiff_t c) {
-    if (g_trace_is_on) Begin(kind, name, a, b, c);
+            std::ptrdiff_t c)
+      : is_on_(g_trace_is_on.load(std::memory_order_relaxed)) {
+    if (is_on_) Begin(kind, name, a, b, c);
   }
   ~TraceSpan() {
-    if (g_trace_is_on) End();
+    if (is_on_) End();
   }
   TraceSpan(const TraceSpan&) = delete;
   TraceSpan& operator=(const TraceSpan&) = delete;
@@ -48,7 +61,9 @@ class TraceSpan final {
              std::ptrdiff_t c);
   void End();
 
+  const bool is_on_;
   // Set by Begin.
+  const SpanListener* listener_;
   Kind kind_;
   const char* name_;
   std::ptrdiff_t numbers_[3];
