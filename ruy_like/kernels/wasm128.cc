@@ -6,11 +6,12 @@
 // intermediate sum leaves 16 bits, so that it cannot be used.
 //
 // Tested in test/kernels/panel_kernel_test.cc.
-#include "ruy_like/kernels/epilogue/epilogue_wasm.h"
+#include "ruy_like/simd/simd_wasm.h"
+// Behind the trait.
+#include "ruy_like/kernels/epilogue/epilogue_vectors.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/pack/pack_routines.h"
-#include "ruy_like/simd/simd_wasm.h"
 
 namespace ruy_like::kernels {
 namespace {
