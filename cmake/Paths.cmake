@@ -36,6 +36,11 @@ check_cxx_source_compiles("
   #error
   #endif
   int main() {}" RUY_LIKE_ARCH_wasm)
+check_cxx_source_compiles("
+  #if !defined(__riscv) || __riscv_xlen != 64
+  #error
+  #endif
+  int main() {}" RUY_LIKE_ARCH_riscv)
 set(RUY_LIKE_ARCH_any TRUE)
 
 # In every build type: unoptimised intrinsics make the tests unusably slow. The
@@ -151,7 +156,7 @@ function(ruy_like_add_paths target dir)
   set(unused_pack_lines "")
   foreach(line IN LISTS lines)
     if(NOT line MATCHES
-       "^RUY_LIKE_PATH\\(([A-Za-z0-9]+), ([a-z0-9]+), (any|x86|arm|arm32|wasm), ([^,]+), \"([^\"]*)\"\\)$")
+       "^RUY_LIKE_PATH\\(([A-Za-z0-9]+), ([a-z0-9]+), (any|x86|arm|arm32|riscv|wasm), ([^,]+), \"([^\"]*)\"\\)$")
       message(FATAL_ERROR "${dir}/registry/paths.inc: can not read: ${line}")
     endif()
     set(enum ${CMAKE_MATCH_1})

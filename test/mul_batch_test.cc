@@ -41,7 +41,8 @@ class MulBatchTest : public PathTest {
  protected:
   // Whether the path has kernels that make use of FloatSums::kAnyOrder.
   static bool HasOtherOrder() {
-    return GetParam() != Path::kPortable && GetParam() != Path::kWasm128;
+    return GetParam() != Path::kPortable && GetParam() != Path::kWasm128 &&
+           GetParam() != Path::kRvv128;
   }
   // Products run on so many threads; on two by the default strategy.
   void SetThreads(int threads) {

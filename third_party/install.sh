@@ -23,6 +23,8 @@
 #                          i386       and 32-bit x86
 #   third_party/install.sh windows    mingw-w64, Wine and the source of GoogleTest
 #   third_party/install.sh wasm       Emscripten, Node and the same
+#   third_party/install.sh riscv      clang 19, the C library and an emulator of 64-bit
+#                                     RISC-V, and the same
 #   third_party/install.sh headers    clang, and the headers of macOS, Windows and
 #                                     libc++ of an npm package, in build/headers
 #   third_party/install.sh arm_bench  what bench/arm/ needs beside that
@@ -91,6 +93,9 @@ for word in "$@"; do
       packages+=(emscripten googletest dpkg-dev)
       command -v node >/dev/null || packages+=(nodejs)
       ;;
+    riscv)
+      packages+=(clang-19 g++-riscv64-linux-gnu qemu-user-static googletest dpkg-dev)
+      ;;
     headers)
       packages+=(clang dpkg-dev)
       command -v npm >/dev/null || packages+=(npm)
@@ -103,7 +108,7 @@ for word in "$@"; do
       kernel=build/bochs/vmlinuz
       ;;
     *)
-      echo "usage: $0 [test] [bench] [peers] [npm_peers] [python] [clang] [docs] [detect] [mpi] [arm] [s390x] [armhf] [i386] [windows] [wasm] [headers] [arm_bench] [avx512]" >&2
+      echo "usage: $0 [test] [bench] [peers] [npm_peers] [python] [clang] [docs] [detect] [mpi] [arm] [s390x] [armhf] [i386] [windows] [wasm] [riscv] [headers] [arm_bench] [avx512]" >&2
       exit 2
       ;;
   esac

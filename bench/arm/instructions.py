@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Instructions that whole products execute on Arm, counted under an emulator.
+"""Instructions that whole products execute on Arm or RISC-V, counted under an emulator.
 
   bench/arm/instructions.py [--ruy <directory>] [<build directory>]
   bench/arm/instructions.py --all [--paths <path>,...] [--ruy <directory>]
   bench/arm/instructions.py --symbols <path> <case>...
   bench/arm/instructions.py --arm32 ...
+  bench/arm/instructions.py --riscv
 
 Runs mul_calls of a build for Arm (by default build/arm64, configured with
-benchmarks) with the counting plugin, with each of Arm's paths, and prints the
+benchmarks, target mul_calls) with the counting plugin, with each of Arm's paths, and prints the
 instructions of a call, packing and everything around it included. They are exact
 and the same each time, up to the addresses that the heap gives; not a time.
 
@@ -21,6 +22,9 @@ With --all: every shape of CASES with every type, order and cached operand, and 
 the end the cases that take over 3% more instructions than ruy.
 
 With --arm32: the same for 32-bit Arm, by default of build/armhf.
+
+With --riscv: a few shapes on RISC-V, by default of build/riscv64, beside the portable
+path.
 
 With --symbols: in which functions the calls of a case are spent. A case is
 <type>:<orders>:<cached>:<rows>x<depth>x<cols>, in mul_calls.cc's words.
@@ -49,6 +53,8 @@ ARM64 = Machine('arm', 'arm64', 'qemu-aarch64', 'max,sve=off',
                 'aarch64-linux-gnu', [], 'arm32')
 ARM32 = Machine('arm32', 'armhf', 'qemu-arm', 'cortex-a15',
                 'arm-linux-gnueabihf', ['-mfpu=neon'], 'arm64')
+RISCV = Machine('riscv', 'riscv64', 'qemu-riscv64', 'rv64,v=true,vlen=128',
+                'riscv64-linux-gnu', [], None)
 
 
 def sysroot(machine):
@@ -169,24 +175,31 @@ def print_symbols(counter, program, path, words):
 
 def serves(path, case):
   """Whether the path has something of its own for it."""
-  return path in ('neon', 'neon32') or case[0] != 'f32'
+  return path in ('neon', 'neon32', 'rvv128') or case[0] != 'f32'
 
 
 def print_few(counter, program, ruy_program):
+  on_riscv = counter.machine is RISCV
   print(f'{"":6} {"path":8} {"cached":6} {"shape":>13} {"instructions":>12}'
-        f' {"macs/instr":>10} {"ruy":>6}  kernel')
+        f' {"macs/instr":>10} {"portable" if on_riscv else "ruy":>8}  kernel')
   for path in arm_paths(counter.machine.arch):
     cases = [case for case in FEW_CASES if serves(path, case)]
+    if on_riscv:
+      cases += [(scalar, 'rcc', 'none', shape) for scalar in ('s8', 'u8', 'f32')
+                for shape in ((32, 32, 32), (33, 77, 129))]
     if not ruy_program and counter.machine is ARM64:
       cases += GROUP_CASES
     ours = counter.count(program, path, cases)
-    theirs = count_ruy(counter, ruy_program, path, cases)
+    if on_riscv:
+      theirs = [number for number, _ in counter.count(program, 'portable', cases)]
+    else:
+      theirs = count_ruy(counter, ruy_program, path, cases)
     for case, (number, kernel), ruy in zip(cases, ours, theirs):
       scalar, _, cached, shape = case
       macs = math.prod(shape)
       print(f'{scalar:6} {path:8} {cached:6} {"x".join(map(str, shape)):>13}'
             f' {number:12.0f} {macs / number:10.2f}'
-            f' {f"{macs / ruy:.2f}" if ruy else "":>6}  {kernel}')
+            f' {f"{macs / ruy:.2f}" if ruy else "":>8}  {kernel}')
 
 
 def count_ruy(counter, ruy_program, path, cases):
@@ -237,6 +250,8 @@ def main():
   parser.add_argument('--paths', help='by default all')
   parser.add_argument('--arm32', dest='machine', action='store_const',
                       const=ARM32, default=ARM64)
+  parser.add_argument('--riscv', dest='machine', action='store_const',
+                      const=RISCV)
   parser.add_argument('--ruy', help="directory of ruy's sources")
   parser.add_argument('--symbols', nargs=2, metavar=('PATH', 'CASE'))
   parser.add_argument('build', nargs='?')

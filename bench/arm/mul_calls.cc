@@ -65,11 +65,12 @@ namespace library = ruy_like;
 constexpr struct {
   const char* name;
   library::Path path;
-} kPaths[] = {{"neon", library::Path::kNeon},
-              {"neondot", library::Path::kNeonDot},
-              {"neoni8mm", library::Path::kNeonI8mm},
-              {"neonbf16", library::Path::kNeonBf16},
-              {"neon32", library::Path::kNeon32}};
+} kPaths[] = {
+#define RUY_LIKE_PATH(Enum, name, arch, features, flags) \
+  {#name, library::Path::k##Enum},
+#include "ruy_like/registry/paths.inc"
+#undef RUY_LIKE_PATH
+};
 
 void Configure(library::Path path, library::Context* context) {
   context->set_runtime_enabled_paths(path);
@@ -242,9 +243,7 @@ int Main(int argc, char** argv) {
     }
     return 0;
   }
-  std::fprintf(
-      stderr,
-      "usage: mul_calls neon|neondot|neoni8mm|neonbf16|neon32 < cases\n");
+  std::fprintf(stderr, "usage: mul_calls <path> < cases\n");
   return 2;
 }
 

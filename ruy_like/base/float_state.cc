@@ -62,6 +62,25 @@ void WriteControl(std::uint64_t value) {
 std::uint64_t ReadFlags() { return 0; }
 void WriteFlags(std::uint64_t) {}
 
+#elif defined(__riscv_flen)
+
+// The register fcsr: rounding mode and flags. Nothing is ever flushed or
+// trapped.
+constexpr std::uint64_t kFlushBits = 0;
+constexpr std::uint64_t kFlagBits = 0x1f;  // exceptions seen
+constexpr std::uint64_t kDefaultControl = 0;
+constexpr bool kFlagsAreInControl = true;
+std::uint64_t ReadControl() {
+  std::uint64_t value;
+  asm volatile("frcsr %0" : "=r"(value));
+  return value;
+}
+void WriteControl(std::uint64_t value) {
+  asm volatile("fscsr %0" : : "r"(value));
+}
+std::uint64_t ReadFlags() { return 0; }
+void WriteFlags(std::uint64_t) {}
+
 #else
 
 constexpr std::uint64_t kFlushBits = 0;

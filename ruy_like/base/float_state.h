@@ -24,7 +24,8 @@ enum class FloatState : std::uint8_t {
 };
 
 // While it lives, this thread is in the state. The control register is x86's
-// MXCSR or Arm's FPCR; on other machines nothing happens. The destructor
+// MXCSR, Arm's FPCR or RISC-V's fcsr, which cannot flush; on other machines
+// nothing happens. The destructor
 // restores it to what the constructor found, and the flags of exceptions seen.
 // Scopes nest; each must end on the thread that it began on.
 class RUY_LIKE_EXPORT ScopedFloatState final {

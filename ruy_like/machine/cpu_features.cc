@@ -70,6 +70,16 @@ constexpr CpuFeatures kModuleFeatures = kCpuWasm128;
 constexpr CpuFeatures kModuleFeatures = 0;
 #endif
 
+CpuFeatures HostRiscvCpuFeatures() {
+#if defined(__riscv)
+  uint64_t hwcap = 0, hwcap2 = 0;
+  os::GetHwcaps(&hwcap, &hwcap2);
+  return RiscvCpuFeaturesOfHwcap(hwcap);
+#else
+  return 0;
+#endif
+}
+
 Path FindPathsOfThisProcess() {
   std::string warning;
   const Path paths =
@@ -131,9 +141,15 @@ const CpuidSource* HostCpuidSource() {
 #endif
 }
 
+CpuFeatures RiscvCpuFeaturesOfHwcap(uint64_t hwcap) {
+  return Bit(hwcap, 'V' - 'A') ? CpuFeatures{kCpuRvv} : 0;
+}
+
 CpuFeatures DetectCpuFeatures() {
   const CpuidSource* source = HostCpuidSource();
-  if (source == nullptr) return kModuleFeatures | HostArmCpuFeatures();
+  if (source == nullptr) {
+    return kModuleFeatures | HostArmCpuFeatures() | HostRiscvCpuFeatures();
+  }
   const LibraryFeatures by_library = FeaturesByLibrary();
   return (by_library.found & by_library.known) |
          (X86CpuFeatures(*source) & ~by_library.known) | emulated_features;
@@ -203,13 +219,22 @@ std::string CpuFeatureNames(CpuFeatures features) {
 }
 
 Path PathsOfThisArchitecture() {
-  enum Architecture { any, x86, arm, arm32, wasm };  // as paths.inc calls them
+  enum Architecture {
+    any,
+    x86,
+    arm,
+    arm32,
+    riscv,
+    wasm
+  };  // as paths.inc calls them
 #if defined(__x86_64__)
   constexpr Architecture kThis = x86;
 #elif defined(__aarch64__)
   constexpr Architecture kThis = arm;
 #elif defined(__arm__)
   constexpr Architecture kThis = arm32;
+#elif defined(__riscv) && __riscv_xlen == 64
+  constexpr Architecture kThis = riscv;
 #elif defined(__wasm__)
   constexpr Architecture kThis = wasm;
 #else

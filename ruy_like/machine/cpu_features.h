@@ -39,6 +39,7 @@ enum CpuFeature : uint32_t {
   kCpuFastAvx512Bf16 = 1 << 11,
   kCpuNeon32 = 1 << 12,    // 32-bit Arm's NEON
   kCpuNeonBf16 = 1 << 13,  // BFMMLA
+  kCpuRvv = 1 << 14,       // RISC-V's V: vectors of 128 bits or more
 };
 using CpuFeatures = uint32_t;
 
@@ -61,6 +62,7 @@ inline constexpr CpuFeatureName kCpuFeatureNames[] = {
     {kCpuNeonBf16, "bf16"},
     {kCpuWasm128, "simd128"},
     {kCpuNeon32, "neon"},
+    {kCpuRvv, "v"},
 };
 
 // Their names, separated by blanks: "avx2 fma".
@@ -88,10 +90,15 @@ CpuFeatures X86CpuFeatures(const CpuidSource& source);
 // The processor that this runs on; null if it is not an x86.
 const CpuidSource* HostCpuidSource();
 
+// From Linux's auxiliary vector on RISC-V, AT_HWCAP. It is without the vector
+// extension where the system has switched that off for the process.
+CpuFeatures RiscvCpuFeaturesOfHwcap(uint64_t hwcap);
+
 // This machine's features. On x86 cpuinfo reports those that every supported
 // version of it knows, X86CpuFeatures() the others (AVX-VNNI, AVX512-BF16 and
 // AMX), and all of them if cpuinfo cannot be initialized or is not in this
-// build (processor.h). On Arm the operating system does (cpu_features_arm.h).
+// build (processor.h). On Arm and RISC-V the operating system does
+// (cpu_features_arm.h).
 RUY_LIKE_EXPORT CpuFeatures DetectCpuFeatures();
 
 // Adds `features` to those of the machine, for this process. If AMX is one of

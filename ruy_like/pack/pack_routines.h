@@ -115,6 +115,12 @@
   R(Wasm128, 16, S16, 4, 2)               \
   R(Wasm128, F32, F32, 4, 1)
 
+// RISC-V only.
+#define RUY_LIKE_PACK_ROUTINES_Rvv128(R) \
+  R(Rvv128, 8, S8, 4, 1)                 \
+  R(Rvv128, 16, S16, 4, 1)               \
+  R(Rvv128, F32, F32, 4, 1)
+
 namespace ruy_like::kernels {
 
 #define RUY_LIKE_PACK_ROUTINE(Path, source, packed, width, depth_group) \
@@ -128,6 +134,7 @@ RUY_LIKE_PACK_ROUTINES_Avx512(RUY_LIKE_PACK_ROUTINE)
 RUY_LIKE_PACK_ROUTINES_Neon(RUY_LIKE_PACK_ROUTINE)
 RUY_LIKE_PACK_ROUTINES_Neon32(RUY_LIKE_PACK_ROUTINE)
 RUY_LIKE_PACK_ROUTINES_Wasm128(RUY_LIKE_PACK_ROUTINE)
+RUY_LIKE_PACK_ROUTINES_Rvv128(RUY_LIKE_PACK_ROUTINE)
 // clang-format on
 #undef RUY_LIKE_PACK_ROUTINE
 

@@ -332,6 +332,13 @@ TEST(ArmCpuFeaturesTest, ThisMachine) {
 #endif
 }
 
+// Linux's bits are letters: IMAFDC without and with V.
+TEST(RiscvCpuFeaturesTest, Hwcap) {
+  EXPECT_EQ(RiscvCpuFeaturesOfHwcap(0x112d), CpuFeatures{0});
+  EXPECT_EQ(RiscvCpuFeaturesOfHwcap(0x20112d), CpuFeatures{kCpuRvv});
+  EXPECT_EQ(PathsWithFeatures(kCpuRvv), Path::kPortable | Path::kRvv128);
+}
+
 TEST(NarrowPathsTest, ArmNames) {
   std::string warning;
   EXPECT_EQ(NarrowPaths(kAllNeonPaths, "neondot", &warning),

@@ -229,8 +229,8 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
   char* lhs_copy = kCopiesLhs ? static_cast<char*>(args.lhs_copy) : nullptr;
   // Steps of the product and of the epilogue alternate.
   const EpilogueSteps epilogue_steps(deferred);
-  const ptrdiff_t steps_between =
-      kEpilogueSteps > 0 ? args.steps / kEpilogueSteps : 0;
+  ptrdiff_t steps_between = 0;
+  if constexpr (kEpilogueSteps > 0) steps_between = args.steps / kEpilogueSteps;
   ptrdiff_t steps = args.steps - steps_between * (kEpilogueSteps - 1);
   for (int epilogue_step = 0;
        epilogue_step == 0 || epilogue_step < kEpilogueSteps; ++epilogue_step) {
