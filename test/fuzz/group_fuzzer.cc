@@ -228,7 +228,7 @@ void TryDescriptor(FuzzInput input) {
 // ## Imports
 
 void TryImport(FuzzInput input) {
-  const int format = input.Below(4);
+  const int format = input.Below(5);
   const std::ptrdiff_t rows = input.Below(40) - 1;
   const std::ptrdiff_t depth = 8 * input.Below(20);
   const std::ptrdiff_t group_size = 16 * (input.Below(5) - 1);
@@ -236,30 +236,47 @@ void TryImport(FuzzInput input) {
   const std::ptrdiff_t some = std::max<std::ptrdiff_t>(rows, 0) * depth;
   absl::StatusOr<QuantizedGroups> groups;
   if (format < 2) {
-    // As many bytes as the input says, which may be too few.
-    const std::ptrdiff_t bytes =
-        some / 32 * (format == 0 ? 18 : 34) - (input.Below(8) == 0 ? 1 : 0);
+    // As many bytes as most formats take, which may be too few.
+    const std::ptrdiff_t bytes = some / 32 * 34 - (input.Below(8) == 0 ? 1 : 0);
     Bytes blocks(std::max<std::ptrdiff_t>(bytes, 0), &input);
-    blocks.MakeFinite(1, format == 0 ? 18 : 34, &input);
-    const auto import = format == 0 ? &ImportGgmlQ4_0 : &ImportGgmlQ8_0;
-    groups = import(blocks.data(), blocks.bytes(), rows, depth);
+    const auto type = static_cast<GgmlType>(input.Below(11));
+    if (type == GgmlType::kQ4_0) blocks.MakeFinite(1, 18, &input);
+    groups = ImportGgml(type, blocks.data(), blocks.bytes(), rows,
+                        format == 0 ? depth : depth * 32);
   } else {
     const std::ptrdiff_t size = std::max<std::ptrdiff_t>(group_size, 1);
     const std::ptrdiff_t count = (depth + size - 1) / size;
     const std::ptrdiff_t whole = std::max<std::ptrdiff_t>(rows, 0) * count;
-    Bytes levels(whole * size / 2, &input);
+    Bytes levels(whole * size, &input);
     Bytes scales(whole * 4, &input);
-    Bytes zeros(std::max<std::ptrdiff_t>(rows, 0) * (count + 8), &input);
+    Bytes zeros(std::max<std::ptrdiff_t>(rows, 0) * (count + 8) * 4, &input);
     scales.MakeFinite(1, 2, &input);
+    zeros.MakeFinite(1, 2, &input);
     if (format == 2) {
-      groups = ImportMatMulNBits(
-          levels.as<std::uint8_t>(), scales.as<float>(),
-          input.Below(2) == 0 ? nullptr : zeros.as<std::uint8_t>(), rows, depth,
-          group_size);
-    } else {
+      constexpr Scalar kTypes[] = {Scalar::kF32, Scalar::kF16, Scalar::kU8};
+      MatMulNBits arrays;
+      arrays.bits = 1 << input.Below(4);
+      arrays.rows = rows;
+      arrays.depth = depth;
+      arrays.block_size = group_size;
+      arrays.b = levels.as<std::uint8_t>();
+      arrays.scales = scales.data();
+      arrays.scale_type = kTypes[input.Below(3)];
+      arrays.zero_points = input.Below(2) == 0 ? nullptr : zeros.data();
+      arrays.zero_point_type = kTypes[input.Below(3)];
+      groups = ImportMatMulNBits(arrays);
+    } else if (format == 3) {
+      Bytes g_idx(depth * 4, &input);
+      for (std::ptrdiff_t k = 0; k < depth && input.Below(8) != 0; ++k) {
+        g_idx.as<std::int32_t>()[k] = static_cast<std::int32_t>(k % count);
+      }
       groups =
           ImportGptq(levels.as<std::int32_t>(), scales.as<Float16>(),
-                     zeros.as<std::int32_t>(), choice, rows, depth, group_size);
+                     zeros.as<std::int32_t>(), choice, rows, depth, group_size,
+                     input.Below(2) == 0 ? nullptr : g_idx.as<std::int32_t>());
+    } else {
+      groups = ImportAwq(levels.as<std::int32_t>(), scales.as<Float16>(),
+                         zeros.as<std::int32_t>(), rows, depth, group_size);
     }
   }
   if (groups.ok()) PackAndMultiply(groups->description(), &input);

@@ -197,6 +197,11 @@ void AddWeightCases(Calls<World>* calls) {
                       w->Choose(GptqZeroPoints::kV2, GptqZeroPoints::kV1Words),
                       8, 16, 16);
   });
+  calls->Ok("quantize_groups.h ImportGgml", [](World* w) {
+    static constexpr std::uint8_t kBlocks[272] = {};
+    return ImportGgml(w->Choose(GgmlType::kQ4_0, GgmlType::kNVFP4), kBlocks,
+                      sizeof(kBlocks), 1, 256);
+  });
 }
 
 void AddQuantizeCases(Calls<World>* calls) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "ruy_like/base/checked_math.h"
 #include "ruy_like/base/float_state.h"
@@ -38,22 +39,19 @@ QuantizedGroups MakeGroups(std::ptrdiff_t rows, std::ptrdiff_t depth,
   groups.group_size = group_size;
   groups.bits = bits;
   groups.zero_point = bits == 4 ? 8 : 0;
-  const std::ptrdiff_t row_bytes = bits == 8 ? depth : (depth + 1) / 2;
-  groups.levels.resize(static_cast<std::size_t>(rows * row_bytes));
+  groups.levels.resize(
+      static_cast<std::size_t>(rows * groups.description().RowBytes()));
   return groups;
 }
 
 // Into zeroed levels.
 void SetLevel(std::ptrdiff_t row, std::ptrdiff_t k, int level,
               QuantizedGroups* groups) {
-  if (groups->bits == 8) {
-    groups->levels[static_cast<std::size_t>(row * groups->depth + k)] =
-        static_cast<std::uint8_t>(level);
-    return;
-  }
-  const std::ptrdiff_t at = row * ((groups->depth + 1) / 2) + k / 2;
+  const int codes = 8 / groups->bits;  // of a byte
+  const std::ptrdiff_t at =
+      row * ((groups->depth + codes - 1) / codes) + k / codes;
   groups->levels[static_cast<std::size_t>(at)] |=
-      static_cast<std::uint8_t>(level << (k % 2 == 0 ? 0 : 4));
+      static_cast<std::uint8_t>(level << (k % codes * groups->bits));
 }
 
 // The level without its zero point.
@@ -100,57 +98,372 @@ float ChooseScale(const std::vector<float>& weights, int bits,
   return best;
 }
 
-Result ImportGgml(const void* blocks, std::size_t bytes, std::ptrdiff_t rows,
-                  std::ptrdiff_t depth, int bits) {
-  constexpr std::ptrdiff_t kBlock = 32;
-  RUY_LIKE_RETURN_IF_ERROR(
-      CheckSizes(rows, depth, kBlock, /*may_be_whole=*/false));
-  const std::ptrdiff_t block_bytes = 2 + kBlock * bits / 8;
-  if (depth % kBlock != 0) {
-    return Invalid("depth = ", depth, " is no multiple of ", kBlock);
+// ## Other libraries' formats
+
+// The e-th code of units of `unit` codes each. A unit's bytes have one code
+// each in their lowest bits, then the next ones above.
+int CodeAt(const std::uint8_t* codes, std::ptrdiff_t e, int bits, int unit) {
+  const int unit_bytes = unit * bits / 8;
+  const auto in_unit = static_cast<int>(e % unit);
+  return codes[e / unit * unit_bytes + in_unit % unit_bytes] >>
+             (in_unit / unit_bytes * bits) &
+         ((1 << bits) - 1);
+}
+
+enum class BlockScale { kF16, kE8M0, kE4M3 };
+
+struct GgmlFormat {
+  int block, bytes;  // elements and bytes of a block
+  int group;         // elements of a scale
+  int bits, unit;    // CodeAt()'s
+  // Bytes of a block; -1 for what it does not have. Fifth bits of codes are in
+  // four bytes, from the lowest one on.
+  int scale_at, codes_at, minimum_at, fifth_bits_at;
+  BlockScale scale;
+  const std::int8_t* table;  // or null
+  int zero_point;            // if there is no minimum
+};
+
+constexpr std::int8_t kTernary[] = {-1, 0, 1, 2};
+constexpr std::int8_t kIq4Nl[] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                  1,    13,   25,  38,  53,  69,  89,  113};
+// Doubled: scales are halved.
+constexpr std::int8_t kE2M1[] = {0, 1,  2,  3,  4,  6,  8,  12,
+                                 0, -1, -2, -3, -4, -6, -8, -12};
+constexpr BlockScale kF16 = BlockScale::kF16;
+
+// By GgmlType.
+constexpr GgmlFormat kGgmlFormats[] = {
+    {32, 18, 32, 4, 32, 0, 2, -1, -1, kF16, nullptr, 8},
+    {32, 20, 32, 4, 32, 0, 4, 2, -1, kF16, nullptr, 0},
+    {32, 22, 32, 4, 32, 0, 6, -1, 2, kF16, nullptr, 16},
+    {32, 24, 32, 4, 32, 0, 8, 2, 4, kF16, nullptr, 0},
+    {32, 34, 32, 8, 1, 0, 2, -1, -1, kF16, nullptr, 0},
+    {64, 18, 64, 2, 4, 0, 2, -1, -1, kF16, kTernary, 0},
+    {256, 66, 256, 2, 128, 64, 0, -1, -1, kF16, kTernary, 0},
+    {32, 18, 32, 4, 32, 0, 2, -1, -1, kF16, kIq4Nl, 0},
+    {32, 17, 32, 4, 32, 0, 1, -1, -1, BlockScale::kE8M0, kE2M1, 0},
+    {64, 36, 16, 4, 16, 0, 4, -1, -1, BlockScale::kE4M3, kE2M1, 0},
+};
+
+// Little-endian.
+Float16 HalfAt(const std::uint8_t* bytes) {
+  return Float16::FromBits(
+      static_cast<std::uint16_t>(bytes[0] | bytes[1] << 8));
+}
+
+// Appends half of the scale. False for a NaN.
+bool AppendE2M1Scale(BlockScale type, std::uint8_t byte,
+                     QuantizedGroups* groups) {
+  if (type == BlockScale::kE8M0) {
+    // 2^(byte - 128), which begins as denormals.
+    groups->bfloat_scales.push_back(BFloat16::FromBits(
+        static_cast<std::uint16_t>(byte < 2 ? 0x20 << byte : (byte - 1) << 7)));
+    return byte != 0xff;
   }
-  const std::ptrdiff_t count = rows * (depth / kBlock);
-  if (blocks == nullptr ||
-      bytes / block_bytes < static_cast<std::size_t>(count)) {
-    return Invalid(bytes, " bytes of blocks, or null; ", rows, "x", depth,
-                   " weights take ", count * block_bytes);
-  }
-  QuantizedGroups groups = MakeGroups(rows, depth, kBlock, bits);
-  const std::uint8_t* block = static_cast<const std::uint8_t*>(blocks);
-  for (std::ptrdiff_t i = 0; i < count; ++i) {
-    const std::ptrdiff_t row = i / (depth / kBlock);
-    const std::ptrdiff_t first = i % (depth / kBlock) * kBlock;
-    // The format is little-endian.
-    groups.half_scales.push_back(Float16::FromBits(
-        static_cast<std::uint16_t>(block[0] | block[1] << 8)));
-    for (std::ptrdiff_t k = 0; k < kBlock; ++k) {
-      const int level = bits == 8 ? block[2 + k]
-                        : k < 16  ? block[2 + k] & 15
-                                  : block[2 + k - 16] >> 4;
-      SetLevel(row, first + k, level, &groups);
+  const int exponent = byte >> 3;
+  const int fraction = (byte & 7) + (exponent == 0 ? 0 : 8);
+  groups->half_scales.push_back(static_cast<Float16>(
+      std::ldexp(static_cast<float>(fraction), std::max(exponent, 1) - 11)));
+  return byte < 0x7f;
+}
+
+// The weights that those of `groups` stand for, with zero points of float.
+std::vector<float> WithFloatZeroPoints(const QuantizedGroups& groups,
+                                       const std::vector<float>& zeros) {
+  std::vector<float> weights;
+  const int unit = 8 / groups.bits;
+  const std::ptrdiff_t row_bytes = groups.description().RowBytes();
+  const std::ptrdiff_t count = CeilDiv(groups.depth, groups.group_size);
+  for (std::ptrdiff_t row = 0; row < groups.rows; ++row) {
+    for (std::ptrdiff_t k = 0; k < groups.depth; ++k) {
+      const auto at =
+          static_cast<std::size_t>(row * count + k / groups.group_size);
+      const int code =
+          CodeAt(groups.levels.data() + row * row_bytes, k, groups.bits, unit);
+      weights.push_back((static_cast<float>(code) - zeros[at]) *
+                        groups.float_scales[at]);
     }
-    block += block_bytes;
+  }
+  return weights;
+}
+
+// Gives codes of 0 to `greatest`, with float scales, zero points of any value.
+// Codes become levels `steps` apart, from `base` on.
+Result SetZeroPoints(const std::vector<float>& zeros, int greatest,
+                     QuantizedGroups groups) {
+  const std::ptrdiff_t count = CeilDiv(groups.depth, groups.group_size);
+  float least = 0, most = 0;
+  for (std::size_t i = 0; i < zeros.size(); ++i) {
+    if (!std::isfinite(zeros[i])) {
+      const auto at = static_cast<std::ptrdiff_t>(i);
+      return Invalid("the zero point, or minimum, of row ", at / count,
+                     ", group ", at % count, " is ", zeros[i]);
+    }
+    least = std::min(least, zeros[i]);
+    most = std::max(most, zeros[i]);
+  }
+  const auto is_exact = [&](int steps) {
+    const auto scale = static_cast<float>(steps);
+    return std::all_of(zeros.begin(), zeros.end(), [=](float zero) {
+      return zero * scale == std::nearbyint(zero * scale);
+    });
+  };
+  int most_steps = 1;
+  while (2 * most_steps * greatest <= 255) most_steps *= 2;
+  int steps = 1;
+  while (steps < most_steps && !is_exact(steps)) steps *= 2;
+  const auto base_for = [&] {
+    return std::max(-128.0f,
+                    -128 - std::nearbyint(least * static_cast<float>(steps)));
+  };
+  const auto fits = [&] {
+    const auto scale = static_cast<float>(steps);
+    return base_for() + std::max(scale * static_cast<float>(greatest),
+                                 std::nearbyint(most * scale)) <=
+           127;
+  };
+  if (steps == most_steps && steps > 1 && !fits()) steps /= 2;
+  if (!fits()) {
+    const std::vector<float> weights = WithFloatZeroPoints(groups, zeros);
+    return QuantizeGroups(
+        RowMajor(weights.data(), groups.rows, groups.depth),
+        8, groups.group_size);
+  }
+  // Without a table if 4 bits do.
+  const bool is_plain =
+      groups.bits == 4 && steps == 1 && least >= 0 && most <= 15;
+  const int base = is_plain ? 0 : static_cast<int>(base_for());
+  for (float& scale : groups.float_scales) scale /= static_cast<float>(steps);
+  groups.zero_points.clear();
+  for (const float zero : zeros) {
+    groups.zero_points.push_back(static_cast<std::uint8_t>(
+        static_cast<int>(std::nearbyint(zero * static_cast<float>(steps))) +
+        base));
+  }
+  groups.table.clear();
+  if (groups.bits == 8) {
+    for (std::uint8_t& level : groups.levels) {
+      level = static_cast<std::uint8_t>(level * steps + base);
+    }
+  } else if (!is_plain) {
+    for (int code = 0; code <= greatest; ++code) {
+      groups.table.push_back(static_cast<std::int8_t>(code * steps + base));
+    }
   }
   return groups;
 }
 
-int NibbleOf(std::uint32_t word, std::ptrdiff_t index) {
-  return static_cast<int>(word >> (4 * index) & 15);
+Result ImportBlocks(const GgmlFormat& format, const void* blocks,
+                    std::size_t bytes, std::ptrdiff_t rows,
+                    std::ptrdiff_t depth) {
+  RUY_LIKE_RETURN_IF_ERROR(
+      CheckSizes(rows, depth, format.group, /*may_be_whole=*/false));
+  if (depth % format.block != 0) {
+    return Invalid("depth = ", depth, " is no multiple of ", format.block);
+  }
+  const std::ptrdiff_t row_blocks = depth / format.block;
+  if (blocks == nullptr || bytes / static_cast<std::size_t>(format.bytes) <
+                               static_cast<std::size_t>(rows * row_blocks)) {
+    return Invalid(bytes, " bytes of blocks, or null; ", rows, "x", depth,
+                   " weights take ", rows * row_blocks * format.bytes);
+  }
+  const bool has_fifth_bits = format.fifth_bits_at >= 0;
+  const bool has_minima = format.minimum_at >= 0;
+  QuantizedGroups groups =
+      MakeGroups(rows, depth, format.group, has_fifth_bits ? 8 : format.bits);
+  groups.zero_point = format.zero_point;
+  if (format.table != nullptr) {
+    groups.table.assign(format.table, format.table + (1 << format.bits));
+  }
+  std::vector<float> zeros;
+  const std::uint8_t* block = static_cast<const std::uint8_t*>(blocks);
+  for (std::ptrdiff_t i = 0; i < rows * row_blocks;
+       ++i, block += format.bytes) {
+    const std::ptrdiff_t row = i / row_blocks;
+    const std::ptrdiff_t first = i % row_blocks * format.block;
+    bool is_constant = false;
+    if (has_minima) {
+      const auto scale = static_cast<float>(HalfAt(block + format.scale_at));
+      const auto minimum =
+          static_cast<float>(HalfAt(block + format.minimum_at));
+      is_constant = scale == 0;
+      groups.float_scales.push_back(is_constant ? -minimum : scale);
+      zeros.push_back(is_constant ? 1 : -minimum / scale);
+    } else if (format.scale == BlockScale::kF16) {
+      groups.half_scales.push_back(HalfAt(block + format.scale_at));
+    } else {
+      for (int group = 0; group < format.block / format.group; ++group) {
+        if (AppendE2M1Scale(format.scale, block[format.scale_at + group],
+                            &groups)) {
+          continue;
+        }
+        return Invalid("the scale of row ", row, ", group ",
+                       first / format.group + group, " is nan");
+      }
+    }
+    for (int e = 0; e < format.block && !is_constant; ++e) {
+      int code = CodeAt(block + format.codes_at, e, format.bits, format.unit);
+      if (has_fifth_bits) {
+        code |= CodeAt(block + format.fifth_bits_at, e, 1, 8) << 4;
+      }
+      SetLevel(row, first + e, code, &groups);
+    }
+  }
+  if (!has_minima) return groups;
+  return SetZeroPoints(zeros, has_fifth_bits ? 31 : 15, std::move(groups));
+}
+
+Result ImportNBits(const MatMulNBits& arrays) {
+  const auto [bits, rows, depth, block_size, b, scales, scale_type, zero_points,
+              zero_point_type] = arrays;
+  RUY_LIKE_RETURN_IF_ERROR(
+      CheckSizes(rows, depth, block_size, /*may_be_whole=*/false));
+  if (bits != 2 && bits != 4 && bits != 8) return Invalid("bits = ", bits);
+  if (b == nullptr || scales == nullptr) {
+    return Invalid(b == nullptr ? "b is null" : "scales is null");
+  }
+  const auto is_float = [](Scalar type) {
+    return type == Scalar::kF32 || type == Scalar::kF16;
+  };
+  if (!is_float(scale_type)) {
+    return Invalid("scale_type = ", static_cast<int>(scale_type));
+  }
+  const bool has_floats = zero_points != nullptr && is_float(zero_point_type);
+  if (!has_floats && zero_point_type != Scalar::kU8) {
+    return Invalid("zero_point_type = ", static_cast<int>(zero_point_type));
+  }
+  const std::ptrdiff_t blocks = CeilDiv(depth, block_size);
+  const auto floats = [count = rows * blocks](const void* from, Scalar type) {
+    if (type == Scalar::kF32) {
+      const auto* const values = static_cast<const float*>(from);
+      return std::vector<float>(values, values + count);
+    }
+    const auto* const values = static_cast<const Float16*>(from);
+    return std::vector<float>(values, values + count);
+  };
+  QuantizedGroups groups = MakeGroups(rows, depth, block_size, bits);
+  if (bits == 2) {
+    groups.table = {0, 1, 2, 3};
+    groups.zero_point = 2;
+  }
+  if (scale_type == Scalar::kF32 || has_floats) {
+    groups.float_scales = floats(scales, scale_type);
+  } else {
+    const auto* const halves = static_cast<const Float16*>(scales);
+    groups.half_scales.assign(halves, halves + rows * blocks);
+  }
+  // Codes of 8 bits become int8.
+  const int flip = bits == 8 && !has_floats ? 0x80 : 0;
+  const std::ptrdiff_t row_bytes = blocks * (block_size * bits / 8);
+  const std::ptrdiff_t zero_bytes = (blocks * bits + 7) / 8;
+  for (std::ptrdiff_t row = 0; row < rows; ++row) {
+    for (std::ptrdiff_t k = 0; k < depth; ++k) {
+      SetLevel(row, k, CodeAt(b + row * row_bytes, k, bits, 8 / bits) ^ flip,
+               &groups);
+    }
+    if (zero_points == nullptr || has_floats) continue;
+    const auto* const of_row =
+        static_cast<const std::uint8_t*>(zero_points) + row * zero_bytes;
+    for (std::ptrdiff_t block = 0; block < blocks; ++block) {
+      groups.zero_points.push_back(static_cast<std::uint8_t>(
+          CodeAt(of_row, block, bits, 8 / bits) ^ flip));
+    }
+  }
+  if (!has_floats) return groups;
+  return SetZeroPoints(floats(zero_points, zero_point_type), (1 << bits) - 1,
+                       std::move(groups));
+}
+
+int NibbleOf(std::int32_t word, std::ptrdiff_t index) {
+  return static_cast<int>(static_cast<std::uint32_t>(word) >> (4 * index) & 15);
 }
 
 // The one of row `row` in its word; 16 for what kV1 refuses.
-int GptqZeroPoint(std::uint32_t word, std::ptrdiff_t row,
+int GptqZeroPoint(std::int32_t word, std::ptrdiff_t row,
                   GptqZeroPoints zero_points) {
+  const int stored = NibbleOf(word, row % 8);
   switch (zero_points) {
     case GptqZeroPoints::kV2:
-      return NibbleOf(word, row % 8);
+      return stored;
     case GptqZeroPoints::kV1:
-      return NibbleOf(word, row % 8) + 1;
+      return stored + 1;
     case GptqZeroPoints::kV1Modulo16:
-      return (NibbleOf(word, row % 8) + 1) % 16;
+      return (stored + 1) % 16;
     default:
-      return NibbleOf(word + 0x11111111u, row % 8);
+      return NibbleOf(static_cast<std::int32_t>(
+                          static_cast<std::uint32_t>(word) + 0x11111111u),
+                      row % 8);
   }
+}
+
+// Elements of depth in the order of their groups; none if that is as they are.
+absl::StatusOr<std::vector<std::ptrdiff_t>> OrderByGroup(
+    const std::int32_t* g_idx, std::ptrdiff_t depth,
+    std::ptrdiff_t group_size) {
+  std::vector<std::ptrdiff_t> order;
+  if (g_idx == nullptr) return order;
+  order.resize(static_cast<std::size_t>(depth));
+  std::vector<std::ptrdiff_t> counts(
+      static_cast<std::size_t>(depth / group_size));
+  bool is_sorted = true;
+  for (std::ptrdiff_t k = 0; k < depth; ++k) {
+    const std::ptrdiff_t group = g_idx[k];
+    if (group < 0 || group >= depth / group_size) {
+      return Invalid("g_idx[", k, "] = ", group, " of ", depth / group_size,
+                     " groups");
+    }
+    std::ptrdiff_t& members = counts[static_cast<std::size_t>(group)];
+    if (members == group_size) {
+      return Invalid("g_idx has more than ", group_size, " elements of group ",
+                     group);
+    }
+    const std::ptrdiff_t at = group * group_size + members++;
+    order[static_cast<std::size_t>(at)] = k;
+    is_sorted = is_sorted && at == k;
+  }
+  if (is_sorted) order.clear();
+  return order;
+}
+
+// Words of eight nibbles: level(row, k), and zero_point(row, group), 16 for one
+// that is refused.
+template <class Level, class ZeroPoint>
+Result ImportWords(const Float16* scales, std::ptrdiff_t rows,
+                   std::ptrdiff_t depth, std::ptrdiff_t group_size,
+                   const Level& level, const ZeroPoint& zero_point) {
+  QuantizedGroups groups = MakeGroups(rows, depth, group_size, 4);
+  for (std::ptrdiff_t row = 0; row < rows; ++row) {
+    for (std::ptrdiff_t k = 0; k < depth; ++k) {
+      SetLevel(row, k, level(row, k), &groups);
+    }
+    for (std::ptrdiff_t group = 0; group < depth / group_size; ++group) {
+      groups.half_scales.push_back(scales[group * rows + row]);
+      const int zero = zero_point(row, group);
+      if (zero > 15) {
+        return Invalid("the zero point of row ", row, ", group ", group,
+                       " is stored as 15, which stands for 0 or 16; see "
+                       "GptqZeroPoints");
+      }
+      groups.zero_points.push_back(static_cast<std::uint8_t>(zero));
+    }
+  }
+  return groups;
+}
+
+absl::Status CheckWords(const void* qweight, const void* scales,
+                        const void* qzeros, std::ptrdiff_t rows,
+                        std::ptrdiff_t depth, std::ptrdiff_t group_size) {
+  RUY_LIKE_RETURN_IF_ERROR(
+      CheckSizes(rows, depth, group_size, /*may_be_whole=*/false));
+  if (qweight == nullptr || scales == nullptr || qzeros == nullptr) {
+    return Invalid("qweight, scales or qzeros is null");
+  }
+  if (rows % 8 == 0 && depth % 8 == 0 && depth % group_size == 0) {
+    return absl::OkStatus();
+  }
+  return Invalid(rows, " rows of depth ", depth, " in groups of ", group_size,
+                 " are not whole words and groups");
 }
 
 }  // namespace
@@ -162,10 +475,13 @@ GroupWeights QuantizedGroups::description() const {
   weights.bits = bits;
   weights.group_size = group_size;
   weights.levels = levels.data();
-  if (half_scales.empty()) {
-    weights.set_scales(float_scales.data());
-  } else {
+  if (!table.empty()) weights.table = table.data();
+  if (!half_scales.empty()) {
     weights.set_scales(half_scales.data());
+  } else if (!bfloat_scales.empty()) {
+    weights.set_scales(bfloat_scales.data());
+  } else {
+    weights.set_scales(float_scales.data());
   }
   if (!zero_points.empty()) weights.zero_points = zero_points.data();
   weights.zero_point = zero_point;
@@ -212,83 +528,67 @@ Result QuantizeGroups(const Matrix<float>& weights, int bits,
   });
 }
 
-Result ImportGgmlQ4_0(const void* blocks, std::size_t bytes,
-                      std::ptrdiff_t rows, std::ptrdiff_t depth) {
-  return CatchNoMemory(
-      [&] { return ImportGgml(blocks, bytes, rows, depth, 4); });
-}
-Result ImportGgmlQ8_0(const void* blocks, std::size_t bytes,
-                      std::ptrdiff_t rows, std::ptrdiff_t depth) {
-  return CatchNoMemory(
-      [&] { return ImportGgml(blocks, bytes, rows, depth, 8); });
+Result ImportGgml(GgmlType type, const void* blocks, std::size_t bytes,
+                  std::ptrdiff_t rows, std::ptrdiff_t depth) {
+  const ScopedFloatState float_state(FloatState::kDefault);
+  return CatchNoMemory([&]() -> Result {
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckEnum("type", type, GgmlType::kNVFP4));
+    return ImportBlocks(kGgmlFormats[static_cast<int>(type)], blocks, bytes,
+                        rows, depth);
+  });
 }
 
-Result ImportMatMulNBits(const std::uint8_t* b, const float* scales,
-                         const std::uint8_t* zero_points, std::ptrdiff_t rows,
-                         std::ptrdiff_t depth, std::ptrdiff_t block_size) {
-  return CatchNoMemory([&]() -> Result {
-    RUY_LIKE_RETURN_IF_ERROR(
-        CheckSizes(rows, depth, block_size, /*may_be_whole=*/false));
-    if (b == nullptr || scales == nullptr) {
-      return Invalid(b == nullptr ? "b is null" : "scales is null");
-    }
-    const std::ptrdiff_t blocks = CeilDiv(depth, block_size);
-    QuantizedGroups groups = MakeGroups(rows, depth, block_size, 4);
-    groups.float_scales.assign(scales, scales + rows * blocks);
-    for (std::ptrdiff_t row = 0; row < rows; ++row) {
-      const std::uint8_t* const from = b + row * blocks * (block_size / 2);
-      for (std::ptrdiff_t k = 0; k < depth; ++k) {
-        SetLevel(row, k, k % 2 == 0 ? from[k / 2] & 15 : from[k / 2] >> 4,
-                 &groups);
-      }
-      if (zero_points == nullptr) continue;
-      for (std::ptrdiff_t block = 0; block < blocks; ++block) {
-        const std::uint8_t pair =
-            zero_points[row * ((blocks + 1) / 2) + block / 2];
-        groups.zero_points.push_back(block % 2 == 0 ? pair & 15 : pair >> 4);
-      }
-    }
-    return groups;
-  });
+Result ImportMatMulNBits(const MatMulNBits& arrays) {
+  const ScopedFloatState float_state(FloatState::kDefault);
+  return CatchNoMemory([&] { return ImportNBits(arrays); });
 }
 
 Result ImportGptq(const std::int32_t* qweight, const Float16* scales,
                   const std::int32_t* qzeros, GptqZeroPoints zero_points,
                   std::ptrdiff_t rows, std::ptrdiff_t depth,
-                  std::ptrdiff_t group_size) {
+                  std::ptrdiff_t group_size, const std::int32_t* g_idx) {
   return CatchNoMemory([&]() -> Result {
     RUY_LIKE_RETURN_IF_ERROR(
-        CheckSizes(rows, depth, group_size, /*may_be_whole=*/false));
+        CheckWords(qweight, scales, qzeros, rows, depth, group_size));
     RUY_LIKE_RETURN_IF_ERROR(
         qi::CheckEnum("zero_points", zero_points, GptqZeroPoints::kV1Words));
-    if (qweight == nullptr || scales == nullptr || qzeros == nullptr) {
-      return Invalid("qweight, scales or qzeros is null");
-    }
-    if (rows % 8 != 0 || depth % 8 != 0 || depth % group_size != 0) {
-      return Invalid(rows, " rows of depth ", depth, " in groups of ",
-                     group_size, " are not whole words and groups");
-    }
-    QuantizedGroups groups = MakeGroups(rows, depth, group_size, 4);
-    for (std::ptrdiff_t row = 0; row < rows; ++row) {
-      for (std::ptrdiff_t k = 0; k < depth; ++k) {
-        const auto word =
-            static_cast<std::uint32_t>(qweight[k / 8 * rows + row]);
-        SetLevel(row, k, NibbleOf(word, k % 8), &groups);
-      }
-      for (std::ptrdiff_t group = 0; group < depth / group_size; ++group) {
-        groups.half_scales.push_back(scales[group * rows + row]);
-        const int zero_point = GptqZeroPoint(
-            static_cast<std::uint32_t>(qzeros[(group * rows + row) / 8]), row,
-            zero_points);
-        if (zero_point > 15) {
-          return Invalid("the zero point of row ", row, ", group ", group,
-                         " is stored as 15, which stands for 0 or 16; see "
-                         "GptqZeroPoints");
-        }
-        groups.zero_points.push_back(static_cast<std::uint8_t>(zero_point));
-      }
-    }
+    auto order = OrderByGroup(g_idx, depth, group_size);
+    if (!order.ok()) return order.status();
+    Result groups = ImportWords(
+        scales, rows, depth, group_size,
+        [&](std::ptrdiff_t row, std::ptrdiff_t k) {
+          if (!order->empty()) k = (*order)[static_cast<std::size_t>(k)];
+          return NibbleOf(qweight[k / 8 * rows + row], k % 8);
+        },
+        [&](std::ptrdiff_t row, std::ptrdiff_t group) {
+          return GptqZeroPoint(qzeros[(group * rows + row) / 8], row,
+                               zero_points);
+        });
+    if (groups.ok()) groups->depth_order = *std::move(order);
     return groups;
+  });
+}
+
+Result ImportAwq(const std::int32_t* qweight, const Float16* scales,
+                 const std::int32_t* qzeros, std::ptrdiff_t rows,
+                 std::ptrdiff_t depth, std::ptrdiff_t group_size) {
+  return CatchNoMemory([&]() -> Result {
+    RUY_LIKE_RETURN_IF_ERROR(
+        CheckWords(qweight, scales, qzeros, rows, depth, group_size));
+    // Where a word has each of its eight rows.
+    constexpr int kPlaces[] = {0, 4, 1, 5, 2, 6, 3, 7};
+    const auto nibble = [&](const std::int32_t* words, std::ptrdiff_t row,
+                            std::ptrdiff_t i) {
+      return NibbleOf(words[(i * rows + row) / 8], kPlaces[row % 8]);
+    };
+    return ImportWords(
+        scales, rows, depth, group_size,
+        [&](std::ptrdiff_t row, std::ptrdiff_t k) {
+          return nibble(qweight, row, k);
+        },
+        [&](std::ptrdiff_t row, std::ptrdiff_t group) {
+          return nibble(qzeros, row, group);
+        });
   });
 }
 

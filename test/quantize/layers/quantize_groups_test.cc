@@ -111,15 +111,15 @@ TEST(ImportTest, GgmlQ4_0) {
     block[2 + i] = static_cast<std::uint8_t>((15 - i) << 4 | i);
   }
   ASSERT_VALUE(const auto groups,
-               ImportGgmlQ4_0(block.data(), block.size(), 1, 32));
+               ImportGgml(GgmlType::kQ4_0, block.data(), block.size(), 1, 32));
   const std::vector<float> values = Values(groups);
   for (int i = 0; i < 16; ++i) {
     EXPECT_EQ(values[i], 0.5f * static_cast<float>(i - 8));
     EXPECT_EQ(values[16 + i], 0.5f * static_cast<float>(7 - i));
   }
-  EXPECT_FALSE(ImportGgmlQ4_0(block.data(), 17, 1, 32).ok());
-  EXPECT_FALSE(ImportGgmlQ4_0(block.data(), 18, 1, 31).ok());
-  EXPECT_FALSE(ImportGgmlQ4_0(nullptr, 18, 1, 32).ok());
+  EXPECT_FALSE(ImportGgml(GgmlType::kQ4_0, block.data(), 17, 1, 32).ok());
+  EXPECT_FALSE(ImportGgml(GgmlType::kQ4_0, block.data(), 18, 1, 31).ok());
+  EXPECT_FALSE(ImportGgml(GgmlType::kQ4_0, nullptr, 18, 1, 32).ok());
 }
 
 TEST(ImportTest, GgmlQ8_0) {
@@ -130,8 +130,8 @@ TEST(ImportTest, GgmlQ8_0) {
       blocks[34 * block + 2 + i] = static_cast<std::uint8_t>(i - 16);
     }
   }
-  ASSERT_VALUE(const auto groups,
-               ImportGgmlQ8_0(blocks.data(), blocks.size(), 2, 32));
+  ASSERT_VALUE(const auto groups, ImportGgml(GgmlType::kQ8_0, blocks.data(),
+                                             blocks.size(), 2, 32));
   const std::vector<float> values = Values(groups);
   for (int i = 0; i < 32; ++i) {
     EXPECT_EQ(values[i], static_cast<float>(i - 16));
@@ -147,8 +147,14 @@ TEST(ImportTest, MatMulNBits) {
   b[9] = 0x65;
   const float scales[] = {1, 10};
   const std::uint8_t zero_points[] = {0x51};  // 1 and 5
-  ASSERT_VALUE(const auto groups,
-               ImportMatMulNBits(b.data(), scales, zero_points, 1, 20, 16));
+  MatMulNBits arrays;
+  arrays.rows = 1;
+  arrays.depth = 20;
+  arrays.block_size = 16;
+  arrays.b = b.data();
+  arrays.scales = scales;
+  arrays.zero_points = zero_points;
+  ASSERT_VALUE(const auto groups, ImportMatMulNBits(arrays));
   std::vector<float> expected(20, 14);
   expected[0] = 0;
   expected[1] = 1;
@@ -157,12 +163,85 @@ TEST(ImportTest, MatMulNBits) {
   expected[18] = 0;
   expected[19] = 10;
   EXPECT_EQ(Values(groups), expected);
-  ASSERT_VALUE(const auto symmetric,
-               ImportMatMulNBits(b.data(), scales, nullptr, 1, 20, 16));
+  // The same zero points as floats, and ones between codes, by which levels are
+  // two steps apart; one far from 0 takes 8 bits.
+  const Float16 half_zeros[] = {static_cast<Float16>(1.0f),
+                                static_cast<Float16>(5.0f)};
+  arrays.zero_points = half_zeros;
+  arrays.zero_point_type = Scalar::kF16;
+  ASSERT_VALUE(const auto by_halves, ImportMatMulNBits(arrays));
+  EXPECT_EQ(Values(by_halves), expected);
+  EXPECT_TRUE(by_halves.table.empty());
+  float float_zeros[] = {1.5f, 0.5f};
+  arrays.zero_points = float_zeros;
+  arrays.zero_point_type = Scalar::kF32;
+  ASSERT_VALUE(const auto by_floats, ImportMatMulNBits(arrays));
+  EXPECT_EQ(Values(by_floats)[1], 0.5f);
+  EXPECT_EQ(Values(by_floats)[16], 25);
+  EXPECT_EQ(by_floats.bits, 4);
+  float_zeros[1] = 0.3f;  // 5 / 16 at the nearest
+  ASSERT_VALUE(const auto near, ImportMatMulNBits(arrays));
+  EXPECT_EQ(Values(near)[0], -0.5f);
+  EXPECT_EQ(Values(near)[16], 30 - 3.125f);
+  float_zeros[1] = -70.2f;
+  ASSERT_VALUE(const auto far, ImportMatMulNBits(arrays));
+  EXPECT_EQ(far.bits, 8);
+  EXPECT_NEAR(Values(far)[16], 732, 762.0f / 254);
+  float_zeros[0] = kNan;
+  ExpectStatus(ImportMatMulNBits(arrays).status(), kInvalid,
+               {"row 0, group 0", "nan"});
+
+  arrays.zero_points = nullptr;
+  arrays.zero_point_type = Scalar::kU8;
+  ASSERT_VALUE(const auto symmetric, ImportMatMulNBits(arrays));
   EXPECT_EQ(Values(symmetric)[0], -7);
-  EXPECT_FALSE(ImportMatMulNBits(nullptr, scales, nullptr, 1, 20, 16).ok());
-  EXPECT_FALSE(ImportMatMulNBits(b.data(), scales, nullptr, 1, 20, 8).ok());
-  EXPECT_FALSE(ImportMatMulNBits(b.data(), scales, nullptr, 0, 20, 16).ok());
+  const auto expect_refused = [&](auto MatMulNBits::*field, auto value,
+                                  const char* words) {
+    MatMulNBits bad = arrays;
+    bad.*field = value;
+    ExpectStatus(ImportMatMulNBits(bad).status(), kInvalid, {words});
+  };
+  expect_refused(&MatMulNBits::b, nullptr, "b is null");
+  expect_refused(&MatMulNBits::scales, nullptr, "scales is null");
+  expect_refused(&MatMulNBits::block_size, 8, "group_size = 8");
+  expect_refused(&MatMulNBits::rows, 0, "0x20");
+  expect_refused(&MatMulNBits::bits, 3, "bits = 3");
+  expect_refused(&MatMulNBits::scale_type, Scalar::kBF16, "scale_type");
+  expect_refused(&MatMulNBits::zero_point_type, Scalar::kI8, "zero_point_type");
+}
+
+TEST(ImportTest, MatMulNBitsOfTwoAndEight) {
+  // Depth 16 in one block; scales of float16.
+  const std::uint8_t two[] = {0b11'10'01'00, 0xff, 0xff, 0xff};
+  std::vector<std::uint8_t> eight(16, 128);
+  eight[0] = 0;
+  eight[1] = 255;
+  const Float16 scale = static_cast<Float16>(0.5f);
+  std::uint8_t zero_point = 0xf1;  // of 2 bits 1
+  MatMulNBits arrays;
+  arrays.bits = 2;
+  arrays.rows = 1;
+  arrays.depth = arrays.block_size = 16;
+  arrays.b = two;
+  arrays.scales = &scale;
+  arrays.scale_type = Scalar::kF16;
+  ASSERT_VALUE(const auto of_two, ImportMatMulNBits(arrays));
+  EXPECT_EQ(Values(of_two)[0], -1);
+  EXPECT_EQ(Values(of_two)[3], 0.5f);
+  arrays.zero_points = &zero_point;
+  ASSERT_VALUE(const auto zero_of_two, ImportMatMulNBits(arrays));
+  EXPECT_EQ(Values(zero_of_two)[0], -0.5f);
+  EXPECT_EQ(Values(zero_of_two)[3], 1);
+  arrays.bits = 8;
+  arrays.b = eight.data();
+  ASSERT_VALUE(const auto zero_of_eight, ImportMatMulNBits(arrays));
+  EXPECT_EQ(Values(zero_of_eight)[0], -0.5f * 241);
+  EXPECT_EQ(Values(zero_of_eight)[1], 7);
+  arrays.zero_points = nullptr;
+  ASSERT_VALUE(const auto of_eight, ImportMatMulNBits(arrays));
+  EXPECT_EQ(Values(of_eight)[0], -64);
+  EXPECT_EQ(Values(of_eight)[1], 63.5f);
+  EXPECT_EQ(Values(of_eight)[2], 0);
 }
 
 TEST(ImportTest, Gptq) {
@@ -219,6 +298,97 @@ TEST(ImportTest, Gptq) {
   }
   ExpectStatus(import(signed_of(kEach), GptqZeroPoints::kV1).status(), kInvalid,
                {"row 1, group 0", "15"});
+}
+
+// Groups 1 0 1 0 ... of depth 32: even elements are the second group.
+TEST(ImportTest, GptqActOrder) {
+  std::vector<std::int32_t> qweight(4 * 8);
+  for (int i = 0; i < 4; ++i) {
+    for (int row = 0; row < 8; ++row) {
+      qweight[8 * i + row] = 0x11111111 * (4 * i % 16 + (row == 2 ? 1 : 0));
+    }
+  }
+  std::vector<Float16> scales(16, static_cast<Float16>(1.0f));
+  for (int row = 0; row < 8; ++row) {
+    scales[8 + row] = static_cast<Float16>(2.0f);
+  }
+  const std::int32_t qzeros[] = {0, 0};
+  std::vector<std::int32_t> g_idx(32);
+  for (int k = 0; k < 32; ++k) g_idx[k] = 1 - k % 2;
+  const auto import = [&] {
+    return ImportGptq(qweight.data(), scales.data(), qzeros,
+                      GptqZeroPoints::kV2, 8, 32, 16, g_idx.data());
+  };
+  ASSERT_VALUE(const auto groups, import());
+  const std::vector<float> values = Values(groups);
+  for (int k = 0; k < 32; ++k) {
+    const std::ptrdiff_t from = groups.depth_order[k];
+    EXPECT_EQ(from, k < 16 ? 2 * k + 1 : 2 * (k - 16));
+    EXPECT_EQ(values[2 * 32 + k],
+              static_cast<float>(((from / 8 * 4) % 16 + 1) * (k < 16 ? 1 : 2)));
+  }
+  g_idx[5] = 1;
+  ExpectStatus(import().status(), kInvalid, {"16 elements of group 1"});
+  g_idx[5] = 2;
+  ExpectStatus(import().status(), kInvalid, {"g_idx[5] = 2 of 2 groups"});
+  for (int k = 0; k < 32; ++k) g_idx[k] = k / 16;
+  EXPECT_TRUE(import()->depth_order.empty());
+}
+
+TEST(ImportTest, Awq) {
+  // Row r has code r + 1 at depth 3, else 0, and zero point r.
+  std::vector<std::int32_t> qweight(16);
+  qweight[3] = static_cast<std::int32_t>(0x86427531);
+  const std::int32_t qzeros[] = {0x75316420};
+  const std::vector<Float16> scales(8, static_cast<Float16>(2.0f));
+  ASSERT_VALUE(const auto groups,
+               ImportAwq(qweight.data(), scales.data(), qzeros, 8, 16, 16));
+  const std::vector<float> values = Values(groups);
+  for (int row = 0; row < 8; ++row) {
+    EXPECT_EQ(values[16 * row + 3], 2) << row;
+    EXPECT_EQ(values[16 * row + 4], static_cast<float>(-2 * row)) << row;
+  }
+  EXPECT_FALSE(ImportAwq(nullptr, scales.data(), qzeros, 8, 16, 16).ok());
+  EXPECT_FALSE(
+      ImportAwq(qweight.data(), scales.data(), qzeros, 7, 16, 16).ok());
+}
+
+// Minima, fifth bits, E8M0 and E4M3.
+TEST(ImportTest, GgmlBlocksByHand) {
+  const auto first = [](GgmlType type, std::vector<std::uint8_t> block,
+                        std::size_t bytes, int k = 0) {
+    block.resize(bytes);
+    const bool is_long = type == GgmlType::kNVFP4 || type == GgmlType::kQ2_0;
+    const auto groups =
+        ImportGgml(type, block.data(), bytes, 1, is_long ? 64 : 32);
+    return groups.ok() ? Values(*groups)[k] : kNan;
+  };
+  // 3 * 1 - 8, 31 * 1 - 16 and 19 * 0.5 - 8 by float16 1, 0.5 and -8.
+  EXPECT_EQ(first(GgmlType::kQ4_1, {0, 0x3c, 0, 0xc8, 3}, 20), -5);
+  EXPECT_EQ(first(GgmlType::kQ5_0, {0, 0x3c, 1, 0, 0, 0, 15}, 22), 15);
+  EXPECT_EQ(first(GgmlType::kQ5_1, {0, 0x38, 0, 0xc8, 1, 0, 0, 0, 3}, 24),
+            1.5f);
+  // Constant blocks: -8.
+  EXPECT_EQ(first(GgmlType::kQ4_1, {0, 0, 0, 0xc8, 3}, 20, 5), -8);
+  EXPECT_EQ(first(GgmlType::kQ2_0, {0, 0x3c, 0b11'00'00'00}, 18, 3), 2);
+  EXPECT_EQ(first(GgmlType::kIQ4_NL, {0, 0x3c, 0x0f}, 18), 113);
+  EXPECT_EQ(first(GgmlType::kIQ4_NL, {0, 0x3c, 0x0f}, 18, 16), -127);
+  EXPECT_EQ(first(GgmlType::kMXFP4, {128, 0xf7}, 17), 12);
+  EXPECT_EQ(first(GgmlType::kMXFP4, {128, 0xf7}, 17, 16), -12);
+  EXPECT_EQ(first(GgmlType::kMXFP4, {0, 2}, 17), 0x1p-127f);
+  EXPECT_EQ(first(GgmlType::kNVFP4, {56, 57, 1, 126, 0xa3}, 36), 1.5f);
+  EXPECT_EQ(first(GgmlType::kNVFP4, {56, 57, 1, 126, 0xa3}, 36, 8), -1);
+  std::vector<std::uint8_t> block(36);
+  block[0] = 0xff;
+  ExpectStatus(ImportGgml(GgmlType::kMXFP4, block.data(), 17, 1, 32).status(),
+               kInvalid, {"row 0, group 0 is nan"});
+  block[0] = 0;
+  block[2] = 0x7f;
+  ExpectStatus(ImportGgml(GgmlType::kNVFP4, block.data(), 36, 1, 64).status(),
+               kInvalid, {"row 0, group 2 is nan"});
+  ExpectStatus(
+      ImportGgml(static_cast<GgmlType>(77), block.data(), 36, 1, 64).status(),
+      kInvalid, {"type"});
 }
 
 // Packed and multiplied as they are.
