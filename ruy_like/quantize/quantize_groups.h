@@ -112,6 +112,32 @@ struct MatMulNBits {
 RUY_LIKE_EXPORT absl::StatusOr<QuantizedGroups> ImportMatMulNBits(
     const MatMulNBits& arrays);
 
+// The names and arguments of version 0.2, which go with the next one.
+inline absl::StatusOr<QuantizedGroups> ImportGgmlQ4_0(const void* blocks,
+                                                      std::size_t bytes,
+                                                      std::ptrdiff_t rows,
+                                                      std::ptrdiff_t depth) {
+  return ImportGgml(GgmlType::kQ4_0, blocks, bytes, rows, depth);
+}
+inline absl::StatusOr<QuantizedGroups> ImportGgmlQ8_0(const void* blocks,
+                                                      std::size_t bytes,
+                                                      std::ptrdiff_t rows,
+                                                      std::ptrdiff_t depth) {
+  return ImportGgml(GgmlType::kQ8_0, blocks, bytes, rows, depth);
+}
+inline absl::StatusOr<QuantizedGroups> ImportMatMulNBits(
+    const std::uint8_t* b, const float* scales, const std::uint8_t* zero_points,
+    std::ptrdiff_t rows, std::ptrdiff_t depth, std::ptrdiff_t block_size) {
+  MatMulNBits arrays;
+  arrays.rows = rows;
+  arrays.depth = depth;
+  arrays.block_size = block_size;
+  arrays.b = b;
+  arrays.scales = scales;
+  arrays.zero_points = zero_points;
+  return ImportMatMulNBits(arrays);
+}
+
 // How a GPTQ file holds zero points: quantize_config.json's checkpoint_format
 // is "gptq" (v1) or "gptq_v2". Some writers of v2 say "gptq"; zero points of
 // symmetric weights tell: all are stored as 7 in v1 and as 8 in v2.

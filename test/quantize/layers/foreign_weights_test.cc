@@ -195,6 +195,19 @@ TEST_P(ForeignWeightsTest, GgmlQ8_0) {
   ExpectProductsOfReference(groups, &context_);
 }
 
+TEST(ForeignWeightsNamesTest, ThoseOfVersion02Serve) {
+  ASSERT_VALUE(const auto q4, ImportGgmlQ4_0(kQ40, sizeof(kQ40), 4, 64));
+  ASSERT_VALUE(const auto q4_now,
+               ImportGgml(GgmlType::kQ4_0, kQ40, sizeof(kQ40), 4, 64));
+  EXPECT_EQ(q4.levels, q4_now.levels);
+  ASSERT_VALUE(const auto q8, ImportGgmlQ8_0(kQ80, sizeof(kQ80), 2, 64));
+  EXPECT_EQ(q8.bits, 8);
+  ASSERT_VALUE(const auto n,
+               ImportMatMulNBits(kNBits, kNBitsScales, nullptr, 4, 48, 32));
+  EXPECT_EQ(n.group_size, 32);
+  EXPECT_EQ(n.zero_point, 8);
+}
+
 TEST_P(ForeignWeightsTest, GgmlsOthers) {
   for (const auto& other : kOthers) {
     SCOPED_TRACE(static_cast<int>(other.type));
