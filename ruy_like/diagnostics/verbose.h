@@ -22,8 +22,8 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "ruy_like/context.h"
 #include "ruy_like/path.h"
+#include "ruy_like/plan/advisor.h"
 #include "ruy_like/plan/plan.h"
 #include "ruy_like/plan/tr_mul_params.h"
 #include "ruy_like/side.h"
