@@ -37,6 +37,7 @@ constexpr KindInfo kKinds[] = {
     {"mul", {"rows", "depth", "cols"}},
     {"pack", {"start", "end", "depth"}},
     {"kernel", {"rows", "depth", "cols"}},
+    {"wait", {"threads", nullptr, nullptr}},
 };
 
 // What a thread gathers before it writes: 64 KiB, some milliseconds' worth.
@@ -184,13 +185,15 @@ class TraceFile final {
     const KindInfo& kind = kKinds[event.kind];
     std::fprintf(file_,
                  "%s{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":%ld,"
-                 "\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,"
-                 "\"args\":{\"%s\":%td,\"%s\":%td,\"%s\":%td}}",
+                 "\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,\"args\":",
                  separator_, kind.category, event.name, process_, thread.number,
                  static_cast<double>(event.start_ns) * 1e-3,
-                 static_cast<double>(event.end_ns - event.start_ns) * 1e-3,
-                 kind.numbers[0], event.numbers[0], kind.numbers[1],
-                 event.numbers[1], kind.numbers[2], event.numbers[2]);
+                 static_cast<double>(event.end_ns - event.start_ns) * 1e-3);
+    for (int i = 0; i < 3 && kind.numbers[i] != nullptr; ++i) {
+      std::fprintf(file_, "%c\"%s\":%td", i == 0 ? '{' : ',', kind.numbers[i],
+                   event.numbers[i]);
+    }
+    std::fputs("}}", file_);
     separator_ = ",\n";
   }
 

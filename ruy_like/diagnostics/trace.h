@@ -2,7 +2,7 @@
 // chrome://tracing.
 //
 // Used by run/ and packed_side.cc, which open a span around each product,
-// packing and kernel call, and by the drop-in's profiler, which listens.
+// packing, kernel call and wait, and by the drop-in's profiler, which listens.
 // doc/observing.md shows a trace. It is not a profiler of hosts: nothing but
 // the library's own work is in it.
 #ifndef RUY_LIKE_DIAGNOSTICS_TRACE_H_
@@ -37,16 +37,17 @@ extern std::atomic<bool> g_trace_is_on;
 // but no products.
 class TraceSpan final {
  public:
-  // What the three numbers are called in the trace.
+  // What the numbers are called in the trace.
   enum Kind : std::uint8_t {
     kMul,     // rows, depth, cols
     kPack,    // start, end, depth
     kKernel,  // rows, depth, cols
+    kWait,    // threads that are waited for
   };
 
   // `name` must live as long as the process.
-  TraceSpan(Kind kind, const char* name, std::ptrdiff_t a, std::ptrdiff_t b,
-            std::ptrdiff_t c)
+  TraceSpan(Kind kind, const char* name, std::ptrdiff_t a, std::ptrdiff_t b = 0,
+            std::ptrdiff_t c = 0)
       : is_on_(g_trace_is_on.load(std::memory_order_relaxed)) {
     if (is_on_) Begin(kind, name, a, b, c);
   }

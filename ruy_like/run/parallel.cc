@@ -2,11 +2,13 @@
 #include "ruy_like/run/parallel.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/container/fixed_array.h"
 #include "ruy_like/base/cpu_limits.h"
 #include "ruy_like/base/hot.h"
 #include "ruy_like/base/parallel_calls.h"
+#include "ruy_like/diagnostics/trace.h"
 
 namespace ruy_like {
 namespace {
@@ -19,7 +21,15 @@ class CallTask final : public Task {
  public:
   CallTask() = default;
   CallTask(ParallelCalls* calls, int index) : calls_(calls), index_(index) {}
-  void Run() override { calls_->MakeOwn(index_); }
+  void Run() override {
+    calls_->MakeOwn(index_);
+    if (wait != nullptr) {
+      wait->emplace(TraceSpan::kWait, "wait for threads", threads - 1);
+    }
+  }
+  // For the caller's task: opened when it is done, with `threads` at work.
+  std::optional<TraceSpan>* wait = nullptr;
+  int threads = 0;
 
  private:
   ParallelCalls* calls_ = nullptr;
@@ -77,6 +87,9 @@ absl::Status RunParallel(int count, void (*function)(void* argument, int i),
   // Inline storage for 64: more threads than that pay for an allocation.
   absl::FixedArray<CallTask, 64> tasks(*threads);
   for (int i = 0; i < *threads; ++i) tasks[i] = CallTask(&calls, i);
+  std::optional<TraceSpan> wait;
+  tasks[0].wait = &wait;
+  tasks[0].threads = *threads;
   *threads = context->thread_pool->Execute(*threads, tasks.data());
   return calls.status();
 }

@@ -6,6 +6,7 @@
 
 #include "ruy_like/base/hot.h"
 #include "ruy_like/base/wait.h"
+#include "ruy_like/diagnostics/trace.h"
 
 namespace ruy_like {
 namespace {
@@ -41,6 +42,8 @@ RUY_LIKE_HOT bool SharedPacking::TryPack(std::ptrdiff_t part,
 }
 
 void SharedPacking::WaitFor(std::ptrdiff_t part) const {
+  if (status_[part].load(std::memory_order_acquire) == kDone) return;
+  const TraceSpan span(TraceSpan::kWait, "wait for packing", 1);
   SpinPacer pacer(std::chrono::hours(1));
   while (status_[part].load(std::memory_order_acquire) != kDone) pacer.Pause();
 }

@@ -95,6 +95,23 @@ TEST(TraceTest, PackingIsThere) {
               testing::AnyOf(300, 600, 300 + 5 + 5, 600 + 5 + 5));
 }
 
+// The first product alone has two threads.
+TEST(TraceTest, TheCallerWaitsForTheOthers) {
+  const Traced traced("");
+  const std::vector<Json> products = traced.Spans("mul");
+  int waits = 0;
+  for (const Json& span : traced.Spans("wait")) {
+    if (span["name"].string != "wait for threads") continue;
+    ++waits;
+    EXPECT_EQ(span["args"]["threads"].number, 1);
+    EXPECT_EQ(span["tid"].number, products[0]["tid"].number);
+    EXPECT_GE(span["ts"].number, products[0]["ts"].number);
+    EXPECT_LE(span["ts"].number + span["dur"].number,
+              products[0]["ts"].number + products[0]["dur"].number + 0.002);
+  }
+  EXPECT_EQ(waits, 1);
+}
+
 TEST(TraceTest, SpansLieInTheirProduct) {
   const Traced traced("");
   const std::vector<Json> products = traced.Spans("mul");

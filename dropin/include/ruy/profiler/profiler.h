@@ -2,7 +2,7 @@
 //
 // As in ruy, with RUY_PROFILER defined; else it does nothing. ruy's is a
 // sampling profiler; this one takes the time at both ends of each ScopeLabel,
-// and of each product, packing and kernel of ruy_like.
+// and of each product, packing, kernel and wait of ruy_like.
 #ifndef RUY_LIKE_DROPIN_RUY_PROFILER_PROFILER_H_
 #define RUY_LIKE_DROPIN_RUY_PROFILER_PROFILER_H_
 
