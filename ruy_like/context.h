@@ -47,6 +47,9 @@ enum class PerformanceAdvisory : unsigned {
   // ValueRange::kInt7 was promised of other values, which are searched again in
   // every call.
   kBrokenPromise = 4,
+  // AMX's tiles read an operand where it lies, which does not begin or go on at
+  // multiples of 64 bytes.
+  kUnaligned = 8,
 };
 constexpr PerformanceAdvisory operator|(PerformanceAdvisory a,
                                         PerformanceAdvisory b) {

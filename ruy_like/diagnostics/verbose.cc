@@ -277,7 +277,9 @@ std::string AdviceLines(const SidePair<PerformanceAdvisory>& advice,
       {PerformanceAdvisory::kStrideOf4KiB,
        "its stride is a multiple of 4096 bytes: make it 64 bytes longer"},
       {PerformanceAdvisory::kBrokenPromise,
-       "promised as int7, which its values are not"}};
+       "promised as int7, which its values are not"},
+      {PerformanceAdvisory::kUnaligned,
+       "read where it lies: begin and go on at multiples of 64 bytes"}};
   std::string lines;
   for (const Side side : kSides) {
     for (const auto& entry : kTexts) {

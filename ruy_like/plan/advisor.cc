@@ -42,6 +42,13 @@ bool HasStrideOf4KiB(const Operand& operand) {
          BytesOf(operand.scalar, operand.stride) % kPage == 0;
 }
 
+// Each row of a tile that crosses a cache line is read twice.
+bool IsUnaligned(const Operand& operand) {
+  constexpr std::ptrdiff_t kLine = 64;
+  return reinterpret_cast<std::uintptr_t>(operand.data) % kLine != 0 ||
+         BytesOf(operand.scalar, operand.stride) % kLine != 0;
+}
+
 }  // namespace
 
 bool Advisor::IsPackedAgain(const Operand& operand) {
@@ -65,8 +72,9 @@ bool Advisor::IsPackedAgain(const Operand& operand) {
   return seen.values == HashOfValues(operand);
 }
 
-SidePair<PerformanceAdvisory> Advisor::Note(
-    const TrMulParams& params, const SidePair<SideSource>& source) {
+SidePair<PerformanceAdvisory> Advisor::Note(const TrMulParams& params,
+                                            const SidePair<SideSource>& source,
+                                            const kernels::Kernel& kernel) {
   // Packing dominates where the other side is narrow, as for
   // CachePolicy::kCacheIfSignificantSpeedup.
   constexpr std::ptrdiff_t kNarrow = 128;
@@ -83,6 +91,10 @@ SidePair<PerformanceAdvisory> Advisor::Note(
     if ((packs || source[side] == SideSource::kInPlace) &&
         HasStrideOf4KiB(operand)) {
       advisory = advisory | PerformanceAdvisory::kStrideOf4KiB;
+    }
+    if (kernel.multiplies_tiles && source[side] == SideSource::kInPlace &&
+        IsUnaligned(operand)) {
+      advisory = advisory | PerformanceAdvisory::kUnaligned;
     }
     if (packs && params.side[Other(side)].width <= kNarrow &&
         operand.width > kNarrow && IsPackedAgain(operand)) {

@@ -19,11 +19,12 @@ namespace ruy_like {
 
 class Advisor final {
  public:
-  // A product that has run, its sides as the kernel saw them, packed or not.
+  // A product that the kernel has run, its sides as it saw them, packed or not.
   // Returns what is new since Take(), for each of these sides. For one thread
   // at a time.
   SidePair<PerformanceAdvisory> Note(const TrMulParams& params,
-                                     const SidePair<SideSource>& source);
+                                     const SidePair<SideSource>& source,
+                                     const kernels::Kernel& kernel);
   // All since the last call. From any thread.
   PerformanceAdvisory Take() {
     return static_cast<PerformanceAdvisory>(

@@ -343,7 +343,7 @@ __attribute__((flatten)) RUY_LIKE_HOT absl::Status Product::Run(
 
 void Product::Advise(ContextImpl* context) {
   const SidePair<PerformanceAdvisory> news =
-      context->advisor.Note(params_, source_);
+      context->advisor.Note(params_, source_, *plan_->choice.kernel);
   if (VerboseCall::IsOn()) PrintAdvice(news, plan_->choice.swap_sides);
 }
 

@@ -86,6 +86,29 @@ TEST_P(AdvisorTest, StridesOf4KiB) {
   }
 }
 
+TEST_P(AdvisorTest, UnalignedOperandsOfTiles) {
+  std::vector<std::int8_t> values(300 * 256 + 128);
+  const auto at =
+      (reinterpret_cast<std::uintptr_t>(values.data()) + 63) / 64 * 64;
+  Int8Product p(300, 240, 64);
+  for (const std::ptrdiff_t stride : {256, 240}) {
+    for (const int offset : {0, 16}) {
+      p.lhs = RowMajor(reinterpret_cast<std::int8_t*>(at) + offset, 300, 240);
+      p.lhs.mutable_layout()->set_stride(stride);
+      const PerformanceAdvisory advice = AfterCalls(1, &p);
+      const Plan& plan = LastPlan();
+      const Side side =
+          plan.side.lhs.shape.width == 300 ? Side::kLhs : Side::kRhs;
+      // The rhs is packed.
+      const bool in_tiles = plan.choice.kernel->multiplies_tiles &&
+                            plan.side[side].source == SideSource::kInPlace;
+      EXPECT_EQ(advice, in_tiles && (stride == 240 || offset != 0)
+                            ? PerformanceAdvisory::kUnaligned
+                            : kNone);
+    }
+  }
+}
+
 TEST_P(AdvisorTest, PromisesThatAreBroken) {
   Int8Product p(300, 200, 40);
   p.lhs.set_value_range(ValueRange::kInt7);
