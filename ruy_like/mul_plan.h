@@ -17,11 +17,9 @@
 #include "ruy_like/mul_params.h"
 #include "ruy_like/packed_matrix.h"
 
-namespace ruy_like {
+struct rl_plan;  // c/ruy_like.cc
 
-namespace internal {
-struct ErasedPlan;  // c/ruy_like.cc
-}  // namespace internal
+namespace ruy_like {
 
 // One product, or one batch, at a time, again and again:
 //
@@ -99,7 +97,7 @@ class RUY_LIKE_EXPORT MulPlan final {
  private:
   struct Impl;
   // The C interface writes calls by itself.
-  friend struct internal::ErasedPlan;
+  friend struct ::rl_plan;
 
   // Abandons the last product. Returns where the new one's call is to be
   // written, which saves a copy. Null where there is no memory.

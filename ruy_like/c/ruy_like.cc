@@ -13,6 +13,7 @@
 #include <initializer_list>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,29 +28,10 @@
 #include "ruy_like/base/float_state.h"
 #include "ruy_like/base/hot.h"
 #include "ruy_like/base/no_memory.h"
-#include "ruy_like/context.h"
-#include "ruy_like/erased_call.h"
-#include "ruy_like/executor.h"
-#include "ruy_like/group_weights.h"
 #include "ruy_like/machine/cpu_features.h"
-#include "ruy_like/mul.h"
-#include "ruy_like/mul_batch.h"
-#include "ruy_like/mul_plan.h"
-#include "ruy_like/packed_matrix.h"
-#include "ruy_like/path.h"
-#include "ruy_like/scalar.h"
-
-// ## Handles
+#include "ruy_like/ruy_like.h"
 
 namespace ruy_like {
-
-struct internal::ErasedPlan {
-  static MulCall* NewCall(MulPlan* plan) { return plan->NewCall(); }
-  static absl::Status Prepare(MulPlan* plan, const Batch* batch,
-                              int num_threads, Context* context) {
-    return plan->PrepareCall(batch, num_threads, context);
-  }
-};
 
 namespace {
 
@@ -89,6 +71,12 @@ struct rl_packed final : public ruy_like::internal::PackedMatrixBase {
 };
 
 struct rl_plan {
+  ruy_like::MulCall* NewCall() { return plan.NewCall(); }
+  absl::Status Prepare(const ruy_like::Batch* batch, int num_threads,
+                       ruy_like::Context* context) {
+    return plan.PrepareCall(batch, num_threads, context);
+  }
+
   ruy_like::MulPlan plan;
 };
 
@@ -99,8 +87,7 @@ using internal::NullArgument;
 
 // ## Errors
 
-// An array, so that threads have nothing to destroy.
-thread_local char g_last_error[512];
+thread_local char g_last_error[512];  // threads have nothing to destroy
 
 static_assert(static_cast<int>(absl::StatusCode::kInvalidArgument) ==
                       RL_INVALID_ARGUMENT &&
@@ -143,8 +130,11 @@ rl_status Call(std::initializer_list<Pointer> pointers,
   return status.ok() ? RL_OK : StoreError(status);
 }
 
-// Invalid(), apart from the code that finds what is wrong: that must not cost a
-// product of a few elements much.
+// What each product comes through is inlined, and the wording of errors is not:
+// it must not cost a product of a few elements much.
+#define RUY_LIKE_INLINE ABSL_ATTRIBUTE_ALWAYS_INLINE inline
+
+// Invalid(), out of the way.
 template <typename... Parts>
 ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status Wrong(
     const Parts&... parts) {
@@ -153,8 +143,7 @@ ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status Wrong(
 
 // ## Structs and enumerators
 
-// By how much a struct may be larger than ours: beyond that its size is
-// garbage.
+// By how much a struct may be larger than ours before its size is garbage.
 constexpr std::size_t kMaxUnknownBytes = 256;
 
 ABSL_ATTRIBUTE_COLD absl::Status CheckSize(const char* name, const void* given,
@@ -175,17 +164,15 @@ ABSL_ATTRIBUTE_COLD absl::Status CheckSize(const char* name, const void* given,
 // A struct may be one of a later header. (In a header with more fields, copy
 // what is smaller.)
 template <typename T>
-absl::Status CheckStruct(const char* name, const T* given) {
-  if (given == nullptr) return NullArgument(name);
-  return given->size == sizeof(T)
+RUY_LIKE_INLINE absl::Status CheckStruct(const char* name, const T* given) {
+  if (ABSL_PREDICT_FALSE(given == nullptr)) return NullArgument(name);
+  return ABSL_PREDICT_TRUE(given->size == sizeof(T))
              ? absl::OkStatus()
              : CheckSize(name, given, given->size, sizeof(T));
 }
 
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status CheckEnum(const char* of,
-                                                           const char* field,
-                                                           std::int32_t value,
-                                                           std::int32_t max) {
+RUY_LIKE_INLINE absl::Status CheckEnum(const char* of, const char* field,
+                                       std::int32_t value, std::int32_t max) {
   if (value >= 0 && value <= max) return absl::OkStatus();
   return Wrong(of, " has an unknown ", field, " ", value);
 }
@@ -197,43 +184,36 @@ static_assert(RL_INT8 == static_cast<int>(Scalar::kI8) + 1 &&
                   RL_FLOAT16 == kNumScalars,
               "the list of types of scalar.h, from 1 on");
 
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status ReadType(const char* of,
-                                                          std::int32_t type,
-                                                          Scalar* scalar) {
+RUY_LIKE_INLINE absl::Status ReadType(const char* of, std::int32_t type,
+                                      Scalar* scalar) {
   *scalar = static_cast<Scalar>(type - 1);
   if (type >= 1 && type <= kNumScalars) return absl::OkStatus();
   return Wrong(of, " has an unknown type ", type);
 }
 
-bool IsAligned(const void* data, Scalar scalar) {
+RUY_LIKE_INLINE absl::Status CheckAlignment(const char* name, const void* data,
+                                            Scalar scalar) {
   // A double's alignment may be less than its size.
   const std::size_t alignment =
       std::min<std::size_t>(BytesOf(scalar, 1), alignof(double));
-  return (reinterpret_cast<std::uintptr_t>(data) & (alignment - 1)) == 0;
-}
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status CheckAlignment(
-    const char* name, const void* data, Scalar scalar) {
-  if (IsAligned(data, scalar)) return absl::OkStatus();
+  if (ABSL_PREDICT_TRUE(
+          (reinterpret_cast<std::uintptr_t>(data) & (alignment - 1)) == 0)) {
+    return absl::OkStatus();
+  }
   return Wrong(name, " is not aligned to ", ScalarName(scalar), " elements");
 }
 
 struct Bounds {
   double low, high;
 };
-constexpr Bounds BoundsOf(int bits, ScalarKind kind) {
+Bounds BoundsOf(Scalar scalar) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  if (kind == ScalarKind::kFloat) return {-kInfinity, kInfinity};
-  const double values = static_cast<double>(std::uint64_t{1} << bits);
-  const double low = kind == ScalarKind::kSigned ? -values / 2 : 0;
+  const ScalarInfo& info = InfoOf(scalar);
+  if (info.kind == ScalarKind::kFloat) return {-kInfinity, kInfinity};
+  const double values = static_cast<double>(std::uint64_t{1} << info.bits);
+  const double low = info.kind == ScalarKind::kSigned ? -values / 2 : 0;
   return {low, low + values - 1};
 }
-// Indexed by Scalar.
-constexpr Bounds kBounds[] = {
-#define RUY_LIKE_SCALAR(Enum, type, bits, kind, name, kernel_name) \
-  BoundsOf(bits, ScalarKind::kind),
-    RUY_LIKE_SCALARS(RUY_LIKE_SCALAR)
-#undef RUY_LIKE_SCALAR
-};
 
 // Rounds to a floating-point type, as C++ does. For an integer type the value
 // must be whole; one beyond the type is clipped. A NaN is for Mul to refuse.
@@ -246,7 +226,7 @@ absl::Status RoundTo(Scalar scalar, const char* name, double* value) {
                                        : static_cast<float>(Float16(rounded));
     return absl::OkStatus();
   }
-  const Bounds& bounds = kBounds[static_cast<int>(scalar)];
+  const Bounds bounds = BoundsOf(scalar);
   *value = std::min(std::max(*value, bounds.low), bounds.high);
   return *value == std::floor(*value)
              ? absl::OkStatus()
@@ -256,63 +236,41 @@ absl::Status RoundTo(Scalar scalar, const char* name, double* value) {
 
 // ## Matrices
 
-// kUnpacked: dst, and what is to be packed.
-enum class Role { kLhs, kRhs, kUnpacked };
-
-ABSL_ATTRIBUTE_NOINLINE absl::Status ErasePackedOperand(const char* name,
-                                                        const rl_packed& packed,
-                                                        Role role,
-                                                        ErasedMatrix* erased) {
-  if (role == Role::kUnpacked) return Wrong(name, " cannot be packed");
+ABSL_ATTRIBUTE_NOINLINE absl::Status ReadPacked(const char* name,
+                                                const rl_packed& packed,
+                                                std::optional<Side> side,
+                                                ErasedMatrix* erased) {
+  if (!side.has_value()) return Wrong(name, " cannot be packed");
   if (packed.has_groups) {
-    internal::EraseWeights(
-        packed.weights, role == Role::kLhs ? Side::kLhs : Side::kRhs, erased);
+    internal::EraseWeights(packed.weights, *side, erased);
   } else {
     ErasePacked(packed, packed.scalar, erased);
   }
   return absl::OkStatus();
 }
 
-// The usual matrix.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool IsUsual(const rl_matrix* matrix) {
-  return matrix != nullptr && matrix->size == sizeof(rl_matrix) &&
-         matrix->packed == nullptr && matrix->zero_point == 0 &&
-         static_cast<std::uint32_t>(matrix->type) - 1 < kNumScalars &&
-         ((matrix->order | matrix->value_range) & ~1) == 0 &&
-         (matrix->cache_policy & ~RL_ALWAYS_CACHE) == 0 &&
-         IsAligned(matrix->data, static_cast<Scalar>(matrix->type - 1));
-}
-
-// All others; `operand` has what is packed.
-ABSL_ATTRIBUTE_NOINLINE absl::Status CheckMatrix(const char* name,
-                                                 const rl_matrix* matrix) {
-  RUY_LIKE_RETURN_IF_ERROR(CheckStruct(name, matrix));
-  if (matrix->packed != nullptr) return absl::OkStatus();
-  Scalar scalar = Scalar::kI8;
-  RUY_LIKE_RETURN_IF_ERROR(ReadType(name, matrix->type, &scalar));
-  RUY_LIKE_RETURN_IF_ERROR(CheckEnum(name, "order", matrix->order, 1));
-  RUY_LIKE_RETURN_IF_ERROR(
-      CheckEnum(name, "cache_policy", matrix->cache_policy, RL_ALWAYS_CACHE));
-  RUY_LIKE_RETURN_IF_ERROR(
-      CheckEnum(name, "value_range", matrix->value_range, RL_INT7));
-  RUY_LIKE_RETURN_IF_ERROR(CheckAlignment(name, matrix->data, scalar));
-  const Bounds& bounds = kBounds[static_cast<int>(scalar)];
-  return matrix->zero_point == 0 || (matrix->zero_point >= bounds.low &&
-                                     matrix->zero_point <= bounds.high)
-             ? absl::OkStatus()
-             : Wrong(name, " has zero_point = ", matrix->zero_point,
-                     ", beyond ", ScalarName(scalar));
-}
-
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status ReadMatrix(
-    const char* name, const rl_matrix* given, Role role, ErasedMatrix* erased) {
-  if (ABSL_PREDICT_FALSE(!IsUsual(given))) {
-    RUY_LIKE_RETURN_IF_ERROR(CheckMatrix(name, given));
-    if (given->packed != nullptr) {
-      return ErasePackedOperand(name, *given->packed, role, erased);
-    }
+// Without a side it is dst, or what is to be packed.
+RUY_LIKE_INLINE absl::Status ReadMatrix(const char* name,
+                                        const rl_matrix* given,
+                                        std::optional<Side> side,
+                                        ErasedMatrix* erased) {
+  RUY_LIKE_RETURN_IF_ERROR(CheckStruct(name, given));
+  if (ABSL_PREDICT_FALSE(given->packed != nullptr)) {
+    return ReadPacked(name, *given->packed, side, erased);
   }
-  erased->scalar = static_cast<Scalar>(given->type - 1);
+  RUY_LIKE_RETURN_IF_ERROR(ReadType(name, given->type, &erased->scalar));
+  RUY_LIKE_RETURN_IF_ERROR(CheckEnum(name, "order", given->order, 1));
+  RUY_LIKE_RETURN_IF_ERROR(
+      CheckEnum(name, "cache_policy", given->cache_policy, RL_ALWAYS_CACHE));
+  RUY_LIKE_RETURN_IF_ERROR(
+      CheckEnum(name, "value_range", given->value_range, RL_INT7));
+  RUY_LIKE_RETURN_IF_ERROR(CheckAlignment(name, given->data, erased->scalar));
+  const Bounds bounds = BoundsOf(erased->scalar);
+  if (given->zero_point != 0 &&
+      (given->zero_point < bounds.low || given->zero_point > bounds.high)) {
+    return Wrong(name, " has zero_point = ", given->zero_point, ", beyond ",
+                 ScalarName(erased->scalar));
+  }
   erased->data = given->data;
   erased->data_is_const = false;
   erased->cache_policy = static_cast<CachePolicy>(given->cache_policy);
@@ -349,13 +307,12 @@ absl::Status ReadTypes(const rl_params& params, MulCall* call, Kind* kind) {
   if (params.accum_type != 0) {
     RUY_LIKE_RETURN_IF_ERROR(
         ReadType("accumulator", params.accum_type, &call->accum_scalar));
-  } else if (!IsFloat(lhs)) {
-    call->accum_scalar = Scalar::kI32;
   } else {
-    call->accum_scalar =
-        lhs == Scalar::kF64 || rhs == Scalar::kF64 || dst == Scalar::kF64
-            ? Scalar::kF64
-            : Scalar::kF32;
+    const bool has_double =
+        lhs == Scalar::kF64 || rhs == Scalar::kF64 || dst == Scalar::kF64;
+    call->accum_scalar = !IsFloat(lhs) ? Scalar::kI32
+                         : has_double  ? Scalar::kF64
+                                       : Scalar::kF32;
   }
   const Scalar accum = call->accum_scalar;
   const ProductTypes* const types = FindProduct(lhs, rhs, accum, dst);
@@ -388,9 +345,8 @@ absl::Status ReadGroupTypes(const rl_params& params, bool are_lhs,
   if ((are_lhs ? params.lhs_scale : params.rhs_scale) != nullptr ||
       (params.lhs_scale != nullptr && params.lhs_scale_per_row == 0) ||
       (params.rhs_scale != nullptr && params.rhs_scale_per_col == 0)) {
-    return Wrong("with group scales, only the activations' ",
-                 are_lhs ? "rhs_scale" : "lhs_scale",
-                 " can be set, as an array");
+    return Wrong("with group scales, only the activations' scales can be set, ",
+                 "as an array");
   }
   call->family = Family::kGroupScaled;
   call->accum_scalar = Scalar::kF32;
@@ -430,7 +386,7 @@ absl::Status CheckSettings(const rl_params& params, unsigned kind) {
       RUY_LIKE_IS_GOOD(float_sums, kFloatDst) &&
       RUY_LIKE_IS_GOOD(activation_zero_points, kGroupScales) &&
       RUY_LIKE_IS_GOOD(activation_scales, kGroupScales) &&
-      RUY_LIKE_IS_GOOD(reserved, 0)) {
+      RUY_LIKE_IS_GOOD(multiplier_rounding, kQuantizedDst)) {
     return absl::OkStatus();
   }
 #undef RUY_LIKE_IS_GOOD
@@ -441,7 +397,7 @@ absl::Status CheckSettings(const rl_params& params, unsigned kind) {
 
 // The bounds and beta. With group scales the bounds are floats for any dst.
 absl::Status ReadNumbers(const rl_params& params, Scalar dst, MulCall* call) {
-  const Bounds& bounds = kBounds[static_cast<int>(dst)];
+  const Bounds bounds = BoundsOf(dst);
   const bool has_clamp = params.has_clamp != 0;
   call->clamp_min = has_clamp ? params.clamp_min : bounds.low;
   call->clamp_max = has_clamp ? params.clamp_max : bounds.high;
@@ -458,13 +414,11 @@ absl::Status ReadNumbers(const rl_params& params, Scalar dst, MulCall* call) {
 RUY_LIKE_HOT absl::Status FillCall(const rl_matrix* lhs, const rl_matrix* rhs,
                                    const rl_params* given, const rl_matrix* dst,
                                    MulCall* call) {
-  RUY_LIKE_RETURN_IF_ERROR(ReadMatrix("lhs", lhs, Role::kLhs, &call->lhs));
-  RUY_LIKE_RETURN_IF_ERROR(ReadMatrix("rhs", rhs, Role::kRhs, &call->rhs));
-  RUY_LIKE_RETURN_IF_ERROR(ReadMatrix("dst", dst, Role::kUnpacked, &call->dst));
+  RUY_LIKE_RETURN_IF_ERROR(ReadMatrix("lhs", lhs, Side::kLhs, &call->lhs));
+  RUY_LIKE_RETURN_IF_ERROR(ReadMatrix("rhs", rhs, Side::kRhs, &call->rhs));
+  RUY_LIKE_RETURN_IF_ERROR(ReadMatrix("dst", dst, std::nullopt, &call->dst));
   static const rl_params kDefaults = {};
-  if (given != nullptr) {
-    RUY_LIKE_RETURN_IF_ERROR(CheckStruct("params", given));
-  }
+  if (given) RUY_LIKE_RETURN_IF_ERROR(CheckStruct("params", given));
   const rl_params& params = given != nullptr ? *given : kDefaults;
   Kind kind = kGroupScales;
   if (HasGroups(lhs) || HasGroups(rhs)) {
@@ -499,6 +453,7 @@ RUY_LIKE_HOT absl::Status FillCall(const rl_matrix* lhs, const rl_matrix* rhs,
       arrays || fixedpoint == nullptr ? std::int32_t{1} << 30 : *fixedpoint;
   call->exponent =
       arrays || exponent == nullptr ? fixedpoint == nullptr : *exponent;
+  call->rounding = static_cast<MultiplierRounding>(params.multiplier_rounding);
   const bool per_row = params.lhs_scale_per_row != 0;
   const bool per_col = params.rhs_scale_per_col != 0;
   call->lhs_scale_perrow = per_row ? params.lhs_scale : nullptr;
@@ -518,14 +473,12 @@ struct Packing {
   ErasedMatrix matrix;
   Side side = Side::kLhs;
   PackOptions options;
-  void* buffer = nullptr;
-  std::size_t buffer_bytes = 0;
 };
 
 absl::Status ReadPacking(const rl_matrix* matrix, const rl_pack_options* given,
                          Packing* packing) {
   RUY_LIKE_RETURN_IF_ERROR(
-      ReadMatrix("matrix", matrix, Role::kUnpacked, &packing->matrix));
+      ReadMatrix("matrix", matrix, std::nullopt, &packing->matrix));
   if (given == nullptr) return absl::OkStatus();
   RUY_LIKE_RETURN_IF_ERROR(CheckStruct("options", given));
   RUY_LIKE_RETURN_IF_ERROR(CheckEnum("options", "side", given->side, RL_RHS));
@@ -536,8 +489,6 @@ absl::Status ReadPacking(const rl_matrix* matrix, const rl_pack_options* given,
   packing->side = static_cast<Side>(given->side);
   packing->options.dst_order = static_cast<Order>(given->dst_order);
   packing->options.pack_for = static_cast<PackFor>(given->pack_for);
-  packing->buffer = given->buffer;
-  packing->buffer_bytes = given->buffer_bytes;
   return absl::OkStatus();
 }
 
@@ -546,12 +497,6 @@ absl::Status ReadGroupWeights(const rl_group_weights* given,
   RUY_LIKE_RETURN_IF_ERROR(CheckStruct("weights", given));
   RUY_LIKE_RETURN_IF_ERROR(
       ReadType("weights' scales", given->scale_type, &weights->scale_type));
-  if (weights->scale_type != Scalar::kF32 &&
-      !Is16BitFloat(weights->scale_type)) {
-    return Wrong("weights have scales of type ",
-                 ScalarName(weights->scale_type),
-                 ", not float, bfloat16 or float16");
-  }
   RUY_LIKE_RETURN_IF_ERROR(
       CheckAlignment("weights' scales", given->scales, weights->scale_type));
   weights->rows = given->rows;
@@ -563,6 +508,7 @@ absl::Status ReadGroupWeights(const rl_group_weights* given,
   weights->scales = given->scales;
   weights->scale_stride = given->scale_stride;
   weights->zero_points = given->zero_points;
+  weights->table = given->table;
   if (given->zero_point != nullptr) weights->zero_point = *given->zero_point;
   return absl::OkStatus();
 }
@@ -628,13 +574,12 @@ rl_status rl_get_info(rl_info* info) {
     };
     static const Texts& texts = *new Texts;  // never destroyed
     const CacheSizes& caches = DetectedCacheSizes();
-    *info = {info->size,
-             texts.features.c_str(),
-             texts.compiled_paths.c_str(),
-             texts.paths.c_str(),
-             caches.l1d_bytes,
-             caches.l2_bytes,
-             caches.l3_bytes};
+    info->features = texts.features.c_str();
+    info->compiled_paths = texts.compiled_paths.c_str();
+    info->paths = texts.paths.c_str();
+    info->l1d_bytes = caches.l1d_bytes;
+    info->l2_bytes = caches.l2_bytes;
+    info->l3_bytes = caches.l3_bytes;
     return absl::OkStatus();
   });
 }
@@ -703,10 +648,12 @@ rl_status rl_pack(const rl_matrix* matrix, const rl_pack_options* options,
   return Call({{"context", context}, {"packed", packed}}, [=] {
     Packing packing;
     RUY_LIKE_RETURN_IF_ERROR(ReadPacking(matrix, options, &packing));
-    return Store(internal::PackErased(packing.matrix, packing.side,
-                                      packing.options, &context->context,
-                                      packing.buffer, packing.buffer_bytes),
-                 packed, packing.matrix.scalar);
+    return Store(
+        internal::PackErased(packing.matrix, packing.side, packing.options,
+                             &context->context,
+                             options == nullptr ? nullptr : options->buffer,
+                             options == nullptr ? 0 : options->buffer_bytes),
+        packed, packing.matrix.scalar);
   });
 }
 
@@ -829,14 +776,13 @@ RUY_LIKE_HOT rl_status rl_plan_prepare(rl_plan* plan, const rl_matrix* lhs,
                                        int32_t num_threads, rl_context* context,
                                        const rl_matrix* dst) {
   return Call({{"plan", plan}, {"context", context}}, [=] {
-    MulCall* const call = internal::ErasedPlan::NewCall(&plan->plan);
+    MulCall* const call = plan->NewCall();
     if (call == nullptr) return internal::NoMemory();
     RUY_LIKE_RETURN_IF_ERROR(FillCall(lhs, rhs, params, dst, call));
     Batch strides;
     if (batch != nullptr) RUY_LIKE_RETURN_IF_ERROR(ReadBatch(batch, &strides));
-    return internal::ErasedPlan::Prepare(&plan->plan,
-                                         batch == nullptr ? nullptr : &strides,
-                                         num_threads, &context->context);
+    return plan->Prepare(batch == nullptr ? nullptr : &strides, num_threads,
+                         &context->context);
   });
 }
 

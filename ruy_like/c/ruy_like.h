@@ -70,6 +70,7 @@ enum { RL_LHS = 0, RL_RHS = 1 };                           // Side
 enum { RL_PER_ROW = 0, RL_PER_COL = 1 };                   // ChannelDimension
 enum { RL_SUM_IN_ORDER = 0, RL_SUM_IN_ANY_ORDER = 1 };     // FloatSums
 enum { RL_FULL_RANGE = 0, RL_INT7 = 1 };                   // ValueRange
+enum { RL_ROUND_ONCE = 0, RL_ROUND_TWICE = 1 };            // MultiplierRounding
 enum { RL_SCALE_PER_COLUMN = 0, RL_SCALE_PER_GROUP = 1 };  // ActivationScales
 enum {                                                     // CachePolicy
   RL_NEVER_CACHE = 0,
@@ -136,7 +137,7 @@ typedef struct rl_params {
   // Only with group scales.
   const int8_t* activation_zero_points;
   int32_t activation_scales;  // RL_SCALE_PER_COLUMN or RL_SCALE_PER_GROUP
-  int32_t reserved;           // 0
+  int32_t multiplier_rounding;
 } rl_params;
 
 typedef struct rl_pack_options {
@@ -154,7 +155,7 @@ typedef struct rl_pack_options {
 typedef struct rl_group_weights {
   size_t size;
   ptrdiff_t rows, depth;
-  int32_t bits;        // 4 or 8
+  int32_t bits;        // 2, 4 or 8
   int32_t scale_type;  // RL_FLOAT32, RL_BFLOAT16 or RL_FLOAT16
   ptrdiff_t group_size;
   const void* levels;
@@ -164,6 +165,7 @@ typedef struct rl_group_weights {
   // Without both, the zero point is the middle of the levels.
   const void* zero_points;
   const int32_t* zero_point;  // one for all groups
+  const int8_t* table;        // of levels by code, for 2 or 4 bits
 } rl_group_weights;
 
 // Batch: strides in elements from one product to the next. 0 products: none. A

@@ -43,7 +43,7 @@ static void print_abi(void) {
   FIELD(rl_params, max_num_threads);
   FIELD(rl_params, activation_zero_points);
   FIELD(rl_params, activation_scales);
-  FIELD(rl_params, reserved);
+  FIELD(rl_params, multiplier_rounding);
   STRUCT(rl_pack_options);
   FIELD(rl_pack_options, size);
   FIELD(rl_pack_options, side);
@@ -64,6 +64,7 @@ static void print_abi(void) {
   FIELD(rl_group_weights, scale_stride);
   FIELD(rl_group_weights, zero_points);
   FIELD(rl_group_weights, zero_point);
+  FIELD(rl_group_weights, table);
   STRUCT(rl_batch);
   FIELD(rl_batch, size);
   FIELD(rl_batch, count);

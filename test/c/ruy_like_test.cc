@@ -76,6 +76,9 @@ rl_params ParamsOf(const Call& call) {
     params.multiplier_exponent = call.exponent;
     params.multiplier_per_channel = p.multiplier == MultiplierKind::kPerChannel;
   }
+  if (p.IsQuantized()) {
+    params.multiplier_rounding = static_cast<int>(p.rounding);
+  }
   if (p.IsScaled()) {
     const bool lhs = p.lhs_scale != ScaleKind::kDefault;
     const bool rhs = p.rhs_scale != ScaleKind::kDefault;
@@ -292,7 +295,8 @@ TEST(CInterface, RefusesBadCalls) {
          c->dst.rows = c->dst.cols = c->lhs.rows = c->rhs.cols = 1;
          c->params.rhs_scale = reinterpret_cast<const float*>(c->a + 2);
        }},
-      {"sets reserved", [](auto* c) { c->params.reserved = 1; }},
+      {"unknown multiplier_rounding 2",
+       [](auto* c) { c->params.multiplier_rounding = 2; }},
       {"unknown channel_dim 2", [](auto* c) { c->params.channel_dim = 2; }},
       {"unknown has_clamp -1", [](auto* c) { c->params.has_clamp = -1; }},
       {"max_num_threads is negative",
@@ -592,9 +596,18 @@ TEST(CInterface, GroupWeights) {
     EXPECT_EQ(rl_pack_groups(&weights, context.get(), &made),
               RL_INVALID_ARGUMENT);
     weights.scale_type = RL_FLOAT16;
-    weights.bits = 5;
-    EXPECT_EQ(rl_pack_groups(&weights, context.get(), &made),
-              RL_INVALID_ARGUMENT);
+    // 5 bits, 2 without a table of levels, 8 with one.
+    const std::int8_t table[4] = {-1, 0, 1, 2};
+    for (const int bad_bits : {5, 2, 8}) {
+      weights.bits = bad_bits;
+      weights.table = bad_bits == 8 ? table : nullptr;
+      EXPECT_EQ(rl_pack_groups(&weights, context.get(), &made),
+                RL_INVALID_ARGUMENT);
+    }
+    weights.bits = 2;
+    ASSERT_EQ(rl_pack_groups(&weights, context.get(), &made), RL_OK)
+        << rl_last_error();
+    rl_packed_destroy(made);
   }
 }
 
