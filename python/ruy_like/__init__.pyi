@@ -30,13 +30,13 @@ class PackedMatrix:
     ) -> PackedMatrix: ...
     def to_bytes(self) -> bytes: ...
     @classmethod
-    def from_bytes(cls, data: bytes, dtype: Any) -> PackedMatrix: ...
+    def from_bytes(cls, data: bytes, dtype: Any, /) -> PackedMatrix: ...
 
 class GroupWeights:
     shape: Tuple[int, int]
     def to_bytes(self) -> bytes: ...
     @classmethod
-    def from_bytes(cls, data: bytes) -> GroupWeights: ...
+    def from_bytes(cls, data: bytes, /) -> GroupWeights: ...
 
 def mul(
     lhs: _Operand,
@@ -47,6 +47,7 @@ def mul(
     bias: Optional[_Array] = None,
     channels: Literal["rows", "cols"] = "cols",
     multiplier: Optional[Tuple[Any, Any]] = None,
+    rounding: Literal["once", "twice"] = "once",
     clamp: Optional[Tuple[float, float]] = None,
     beta: Optional[float] = None,
     lhs_scale: Union[None, float, _Array] = None,
@@ -68,6 +69,7 @@ def pack_groups(
     bits: int = 4,
     depth: int = -1,
     group_size: int = 0,
+    table: Optional[_Array] = None,
     context: Optional[Context] = None,
 ) -> GroupWeights: ...
 def info() -> dict: ...

@@ -18,6 +18,8 @@ def per_channel(weights, axis=0):
     scales = np.max(np.abs(weights), axis=1 - axis, initial=0) / np.float32(127)
     divisors = np.where(scales == 0, np.float32(1), scales)
     levels = np.rint(weights / np.expand_dims(divisors, 1 - axis))
+    # A scale that is denormal is not exact.
+    levels = np.clip(levels, -127, 127)
     return levels.astype(np.int8), scales
 
 
@@ -43,7 +45,8 @@ def groups(weights, bits=4, group_size=32):
     highest = np.float32(7 if bits == 4 else 127)
     scales = np.max(np.abs(padded), axis=2, initial=0) / highest
     divisors = np.where(scales == 0, np.float32(1), scales)[:, :, np.newaxis]
-    levels = np.rint(padded / divisors).reshape(count, -1)[:, :depth]
+    levels = np.clip(np.rint(padded / divisors), -highest, highest)
+    levels = levels.reshape(count, -1)[:, :depth]
     if bits == 8:
         return levels.astype(np.int8), scales
     nibbles = np.full((count, depth + depth % 2), 8, np.uint8)

@@ -245,15 +245,39 @@ B = np.ones((4, 5), np.int8)
     (TypeError, "context", lambda: rl.mul(A, B, context=3)),
     (ValueError, "threads = 0", lambda: rl.Context(threads=0)),
     (ValueError, "avx3", lambda: rl.Context(paths="avx3")),
-    (ValueError, "scales is 3x1",
+    (ValueError, "scales are 3x1",
      lambda: rl.pack_groups(np.ones((3, 16), np.uint8), np.ones((3, 1), np.float32),
                             group_size=16)),
-    (ValueError, "levels is 3x16",
+    (ValueError, "levels are 3x16",
      lambda: rl.pack_groups(np.ones((3, 16), np.uint8), np.ones((3, 1), np.float32),
                             depth=100)),
-    (ValueError, "uint8 for 4 bits",
+    (ValueError, "levels are int8, and must be uint8",
      lambda: rl.pack_groups(np.ones((3, 16), np.int8), np.ones((3, 1), np.float32))),
+    (ValueError, "levels are 3x16",
+     lambda: rl.pack_groups(np.ones((3, 16), np.uint8), np.ones((3, 1), np.float32),
+                            depth=2**63 - 1, group_size=2**63 - 16)),
+    (ValueError, "distinct strides",
+     lambda: rl.pack_groups(np.ones((3, 16), np.uint8), np.ones((3, 1), np.float32),
+                            np.ones((3, 2), np.uint8)[:, :1])),
+    (ValueError, "table has 16 elements, not 4",
+     lambda: rl.pack_groups(np.ones((3, 16), np.uint8), np.ones((3, 1), np.float32),
+                            bits=2, table=np.ones(16, np.int8))),
+    (ValueError, "2",
+     lambda: rl.pack_groups(np.ones((3, 16), np.uint8), np.ones((3, 1), np.float32),
+                            bits=2)),
+    (TypeError, "must be arrays", lambda: rl.pack_groups(None, None)),
     (TypeError, "GroupWeights", lambda: rl.GroupWeights()),
+    (TypeError, "two arguments 'out'",
+     lambda: rl.mul(A, B, np.zeros((3, 5), np.int32), out=None)),
+    (TypeError, "out, which has a dtype",
+     lambda: rl.mul(A, B, np.zeros((3, 5), np.int32), dtype="int32")),
+    (TypeError, "clamp is not a tuple", lambda: rl.mul(A, B, clamp=[0, 1])),
+    (TypeError, "no array", lambda: rl.mul(A, B, lhs_scale="1")),
+    (TypeError, "real number", lambda: rl.mul(A, B, lhs_scale=object())),
+    (ValueError, "rounding", lambda: rl.mul(A, B, rounding=2)),
+    # Not aligned.
+    (TypeError, "format '=f'", lambda: rl.mul(A, B, lhs_scale=np.frombuffer(
+        b"0" * 13, np.float32, 3, 1))),
 ])
 def test_errors(error, text, call):
     with pytest.raises(error, match=text):
@@ -314,6 +338,44 @@ def test_context():
     assert "Portable" in context.last_kernel
     context.clear_cache()
     assert "portable" in rl.info()["paths"]
+
+
+def test_numbers_of_numpy():
+    a, b = integers(np.int8, (3, 16)), integers(np.int8, (16, 4))
+    np.testing.assert_array_equal(
+        rl.mul(a, b, lhs_scale=np.float32(0.5), rhs_scale=np.array(0.25)),
+        exact(a, b) * 0.125)
+    np.testing.assert_array_equal(
+        rl.mul(a, b, dtype="int16", multiplier=(np.int64(2**30), np.int32(-3))),
+        np.clip(requantize(exact(a, b), 2**30, -3), -2**15, 2**15 - 1))
+
+
+def test_rounding():
+    a = np.array([[-6, -5, -3, -2, -1, 1, 2, 3, 5, 6]], np.int8).T
+    one = np.ones((1, 1), np.int8)
+    scale = (2**30, -1)  # a quarter: halves are rounded again
+    once = rl.mul(a, one, dtype="int8", multiplier=scale)
+    twice = rl.mul(a, one, dtype="int8", multiplier=scale, rounding="twice")
+    np.testing.assert_array_equal(once, requantize(exact(a, one), *scale))
+    assert np.abs(once - twice).max() == 1
+
+
+def test_tables():
+    table = np.array([-1, 0, 1, 2], np.int8)
+    codes = rng.integers(0, 4, (5, 64)).astype(np.uint8)
+    packed = codes[:, 0::4] | codes[:, 1::4] << 2 | codes[:, 2::4] << 4 | codes[:, 3::4] << 6
+    weights = rl.pack_groups(packed, np.ones((5, 1), np.float32), bits=2, table=table)
+    assert weights.shape == (5, 64)
+    x = rng.integers(-127, 128, (3, 64)).astype(np.int8)
+    np.testing.assert_array_equal(rl.mul(x, weights), exact(x, table[codes].T))
+
+
+def test_tiny_weights():
+    weights = np.array([[9e-43, -9e-43, 3e-43], [0, 0, 0]], np.float32)
+    levels, scales = rl.quantize.per_channel(weights)
+    assert levels.min() == -127 and (levels[0] * scales[0] * weights[0] >= 0).all()
+    levels, _ = rl.quantize.groups(np.pad(weights, ((0, 0), (0, 13))), 8, 16)
+    assert levels.min() == -127
 
 
 def test_multiplier():
