@@ -33,17 +33,8 @@ struct Source {
     return row * weights.scale_stride + group;
   }
   float ScaleAt(std::ptrdiff_t row, std::ptrdiff_t group) const {
-    const std::ptrdiff_t at = ValueAt(row, group);
-    switch (weights.scale_type) {
-      case Scalar::kBF16:
-        return static_cast<float>(
-            static_cast<const BFloat16*>(weights.scales)[at]);
-      case Scalar::kF16:
-        return static_cast<float>(
-            static_cast<const Float16*>(weights.scales)[at]);
-      default:
-        return static_cast<const float*>(weights.scales)[at];
-    }
+    return ruy_like::ScaleAt(weights.scale_type, weights.scales,
+                             ValueAt(row, group));
   }
   // As packed: without a sign.
   int ZeroAt(std::ptrdiff_t row, std::ptrdiff_t group) const {

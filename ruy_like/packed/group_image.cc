@@ -83,6 +83,8 @@ void AddLevels(const GroupShape& shape, std::ptrdiff_t steps,
   }
 }
 
+}  // namespace
+
 float ScaleAt(Scalar type, const void* scales, std::ptrdiff_t at) {
   switch (type) {
     case Scalar::kBF16:
@@ -93,8 +95,6 @@ float ScaleAt(Scalar type, const void* scales, std::ptrdiff_t at) {
       return static_cast<const float*>(scales)[at];
   }
 }
-
-}  // namespace
 
 void FillTable(const GroupShape& shape, int added, std::uint8_t* table) {
   for (int code = 0; code < 16; ++code) {

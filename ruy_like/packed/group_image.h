@@ -92,6 +92,9 @@ inline const GroupImage& GroupImageOf(const PackedOperand& operand) {
 // valid.
 absl::Status ComputeSizes(GroupShape* shape);
 
+// Scale `at` of an array.
+float ScaleAt(Scalar type, const void* scales, std::ptrdiff_t at);
+
 // The level of each code of up to 4 bits, and `added` to it.
 void FillTable(const GroupShape& shape, int added, std::uint8_t* table);
 

@@ -9,7 +9,6 @@
 #include "ruy_like/float16.h"
 #include "ruy_like/fused_multiply_add.h"
 #include "ruy_like/kernels/groups/group_table.h"
-#include "ruy_like/kernels/groups/group_tile.h"
 #include "ruy_like/simd/loops.h"
 
 namespace ruy_like::kernels {

@@ -92,6 +92,9 @@ struct X86Nibbles : X86Dot<S> {
     return {S::And(both, S::Set8(0x0f)),
             S::And(ShiftWordsRight(both, 4), S::Set8(0x0f))};
   }
+  static RUY_LIKE_ALWAYS_INLINE Weights OfHalves(const Weights& halves) {
+    return halves;
+  }
   static RUY_LIKE_ALWAYS_INLINE Activations LoadActivations(const char* p) {
     return {X86Dot<S>::LoadActivations(p), X86Dot<S>::LoadActivations(p + 4)};
   }
@@ -159,7 +162,9 @@ struct MaddDot8 : X86Dot<S> {
   typedef Pair Activations;
   static constexpr int kActivationBytes = 2;
   static RUY_LIKE_ALWAYS_INLINE Weights LoadWeights(const uint8_t* p) {
-    const Int quads = X86Dot<S>::LoadWeights(p);
+    return OfQuads(X86Dot<S>::LoadWeights(p));
+  }
+  static RUY_LIKE_ALWAYS_INLINE Weights OfQuads(Int quads) {
     return {S::And(quads, S::Set16(0xff)), ShiftWordsRight(quads, 8)};
   }
   static RUY_LIKE_ALWAYS_INLINE Activations LoadActivations(const char* p) {
@@ -190,6 +195,30 @@ struct MaddNibbles : X86Nibbles<S> {
   }
 };
 
+// Halves of any bytes.
+template <class S>
+struct MaddHalves : MaddDot8<S> {
+  typedef MaddDot8<S> Dot;
+  struct Halves {
+    typename Dot::Pair low, high;
+  };
+  typedef Halves Weights;
+  typedef Halves Activations;
+  static constexpr int kParts = 1;
+  static RUY_LIKE_ALWAYS_INLINE Halves OfHalves(const NibbleHalves<S>& halves) {
+    return {Dot::OfQuads(halves.low), Dot::OfQuads(halves.high)};
+  }
+  static RUY_LIKE_ALWAYS_INLINE Halves LoadActivations(const char* p) {
+    return {Dot::LoadActivations(p), Dot::LoadActivations(p + 8)};
+  }
+  static RUY_LIKE_ALWAYS_INLINE void Step(typename S::Int& acc,
+                                          const Halves& weights,
+                                          const Halves& activations) {
+    Dot::Step(acc, weights.low, activations.low);
+    Dot::Step(acc, weights.high, activations.high);
+  }
+};
+
 // Two accumulators, as one column has few.
 template <class S, class Quads>
 struct VnniColumnHalves : VnniColumnNibbles<S, Quads> {
@@ -211,15 +240,15 @@ struct X86ByTable : Base {
     return repeated;
   }
   template <int kStep>
-  static RUY_LIKE_ALWAYS_INLINE NibbleHalves<S> LoadWeights(const uint8_t* p,
-                                                            Int table) {
+  static RUY_LIKE_ALWAYS_INLINE typename Base::Weights LoadWeights(
+      const uint8_t* p, Int table) {
     constexpr int kShift = 2 * kBits * kStep;
     const Int mask = S::Set8((1 << kBits) - 1);
     const Int codes = X86Dot<S>::LoadWeights(p);
     const Int first = kShift == 0 ? codes : ShiftWordsRight(codes, kShift);
-    return {
-        LookUp(table, S::And(first, mask)),
-        LookUp(table, S::And(ShiftWordsRight(codes, kShift + kBits), mask))};
+    return Base::OfHalves(
+        {LookUp(table, S::And(first, mask)),
+         LookUp(table, S::And(ShiftWordsRight(codes, kShift + kBits), mask))});
   }
 };
 
@@ -394,6 +423,8 @@ struct MaddGroupKernels {
   typedef X86StreamForm<S, MaddDot8<S>, MaddDot8<S>> Stream8;
   typedef X86ByTable<S, MaddNibbles<S>, 4> Table4;
   typedef X86StreamForm<S, Table4, Table4> StreamT4;
+  typedef X86ByTable<S, MaddHalves<S>, 4> AnyTable4;
+  typedef X86StreamForm<S, AnyTable4, AnyTable4> StreamAny4;
   typedef X86ByTable<S, MaddNibbles<S>, 2> Table2;
   typedef X86StreamForm<S, Table2, Table2> StreamT2;
   typedef X86TileForm<S, MaddDot4<S>, kPanels, kCols> Tile4;
@@ -409,6 +440,8 @@ struct MaddGroupKernels {
       GroupEntry<Ops, Tile8>("G8W16", kPackedCodes8, nullptr, kMacsPerNs),
       GroupEntry<Ops, StreamT4>("T4S8", kPackedTable4, nullptr, kMacsPerNs),
       GroupEntry<Ops, StreamT2>("T2S8", kPackedTable2, nullptr, kMacsPerNs),
+      GroupEntry<Ops, StreamAny4>("T4W16", kPackedTable4, nullptr, kMacsPerNs,
+                                  /*max_cols=*/2),
       GroupEntry<Ops, Tile8>("T4W8W16", kPackedTable4, PackByTable<Ops, 4>,
                              kMacsPerNs),
       GroupEntry<Ops, Tile8>("T2W8W16", kPackedTable2, PackByTable<Ops, 2>,

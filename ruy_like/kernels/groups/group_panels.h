@@ -98,6 +98,15 @@ RUY_LIKE_ALWAYS_INLINE void ForGroupPanels(const KernelArgs& args, Run run) {
   }
 }
 
+// For Codes: levels as they are packed.
+struct WithoutTable {
+  static constexpr bool kByTable = false;
+  static constexpr int kSteps = 1;
+  static RUY_LIKE_ALWAYS_INLINE int LoadTable(const uint8_t* /*table*/) {
+    return 0;
+  }
+};
+
 // How the sums of a group are corrected. starts[c] is minus the sum of column
 // c's activations, times the weights' zero point if it is the same for all.
 enum GroupKind {

@@ -43,15 +43,6 @@
 namespace ruy_like::kernels {
 namespace {
 
-// For Codes: levels as they are packed.
-struct WithoutTable {
-  static constexpr bool kByTable = false;
-  static constexpr int kSteps = 1;
-  static RUY_LIKE_ALWAYS_INLINE int LoadTable(const uint8_t* /*table*/) {
-    return 0;
-  }
-};
-
 template <class Form, int kCols>
 struct CodesFor {
   typedef typename Form::Codes Type;
