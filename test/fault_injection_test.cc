@@ -12,6 +12,7 @@
 
 #include "ruy_like/base/allocator.h"
 #include "ruy_like/float16.h"
+#include "ruy_like/group_weights.h"
 #include "ruy_like/mul.h"
 #include "ruy_like/mul_batch.h"
 #include "ruy_like/mul_plan.h"
@@ -228,6 +229,36 @@ using Int8World = World<Operands<std::int8_t, std::int32_t>>;
 const Kind<Int8World> kManyThreads = {
     "ManyThreads", kOk, true, [](Int8World* w) { w->UseThreads(70); }, kRunMul};
 
+// Packs weights of 2 bits, and multiplies by them.
+const Kind<Int8World> kGroupWeights = {
+    "GroupWeights", kOk, false, [](Int8World* w) { w->UseThreads(3); },
+    [](Int8World* w) {
+      constexpr std::ptrdiff_t kRows = 300, kDepth = 48;
+      static const std::int8_t table[4] = {-1, 0, 1, 2};
+      static const std::uint8_t levels[kRows * kDepth / 4] = {};
+      static const float scales[kRows] = {}, values[2 * kDepth] = {};
+      static float result[2 * kRows];
+      static const std::int8_t integers[2 * kDepth] = {}, zeros[2] = {1, 2};
+      GroupWeights weights;
+      weights.rows = kRows;
+      weights.depth = kDepth;
+      weights.bits = 2;
+      weights.table = table;
+      weights.levels = levels;
+      weights.set_scales(scales);
+      const auto packed = PackGroupWeights(weights, &w->context);
+      if (!packed.ok()) return packed.status();
+      auto dst = MakeMatrix(result, kRows, 2, Order::kColMajor);
+      const absl::Status status =
+          Mul(*packed, MakeMatrix(values, kDepth, 2, Order::kColMajor),
+              GroupMulParams(), &w->context, &dst);
+      if (!status.ok()) return status;
+      GroupMulParams params;
+      params.activation_zero_points = zeros;
+      return Mul(*packed, MakeMatrix(integers, kDepth, 2, Order::kColMajor),
+                 params, &w->context, &dst);
+    }};
+
 // More calls than that, too.
 const Kind<Int8World> kParallelFor = {
     "ParallelFor", kOk, false, [](Int8World* w) { w->UseThreads(70); },
@@ -442,6 +473,7 @@ TEST_P(FaultInjectionTest, AllocationsOfParallelFor) {
   if (kThreadsAreSlow) GTEST_SKIP() << "takes minutes here";
   if (!kTestOwnsHeap) GTEST_SKIP() << "allocations cannot fail here";
   EXPECT_GT(TryAll(int8_, kParallelFor, &Failures::first_allocation), 0);
+  EXPECT_GT(TryAll(int8_, kGroupWeights, &Failures::first_allocation), 0);
 }
 
 TEST_P(FaultInjectionTest, AllocationsOfUnpacking) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <vector>
 
 #include "ruy_like/quantize/quantize_groups.h"
@@ -136,6 +137,30 @@ constexpr float kNBitsProduct[] = {112.359978f,  633.258972f, -495.142212f,
                                    -316.07785f,  83.9510117f, 653.01355f,
                                    -482.321075f, -431.306183f};
 
+// More of MatMulNBits (K = 32, N = 2, block_size = 16): B of bytes (73 * i +
+// 19) % 256, by one row of activations as above, as onnxruntime-node 1.30.0
+// gives it (float16 ones rounded).
+constexpr float kBlockScales[] = {0.5f, 0.25f, -0.125f, 1.0f};
+constexpr std::uint8_t kZeros8[] = {3, 200, 128, 77};
+constexpr std::uint8_t kZeros4[] = {0x51, 0xc7};
+constexpr std::uint8_t kZeros2[] = {0b0110, 0b1101};
+constexpr float kFloatZeros[] = {1.5f, 7.25f, 0.5f, 12.0f};
+constexpr struct {
+  int bits;
+  const void* zero_points;
+  Scalar zero_point_type;
+  bool has_half_scales;
+  float products[2];
+  float tolerance = 0;
+} kMoreNBits[] = {
+    {8, kZeros8, Scalar::kU8, false, {20262.25f, 31539.875f}},
+    {8, nullptr, Scalar::kU8, false, {35352.75f, 27918.875f}},
+    {4, kFloatZeros, Scalar::kF32, false, {1165.0625f, -144.1875f}},
+    {4, kZeros4, Scalar::kU8, true, {1150.0f, -323.75f}, 0.5f},
+    {2, kZeros2, Scalar::kU8, false, {156.75f, -606.75f}},
+    {2, nullptr, Scalar::kU8, true, {139.0f, -563.375f}},
+};
+
 // Each weight is off by half a level, or by one where the level at the greatest
 // magnitude's other side would be 8.
 void ExpectNear(const QuantizedGroups& groups,
@@ -244,6 +269,42 @@ TEST_P(ForeignWeightsTest, MatMulNBits) {
   const std::vector<float> y =
       MulTo<float>(packed, ColMajorOf(x, 48, 2), GroupMulParams(), &context_);
   for (int i = 0; i < 8; ++i) EXPECT_NEAR(y[i], kNBitsProduct[i], 1e-3) << i;
+}
+
+TEST_P(ForeignWeightsTest, MatMulNBitsOfOtherBits) {
+  std::vector<std::uint8_t> b(2 * 32);
+  for (int i = 0; i < 64; ++i) b[i] = static_cast<std::uint8_t>(73 * i + 19);
+  const std::vector<Float16> half_scales(std::begin(kBlockScales),
+                                         std::end(kBlockScales));
+  std::vector<std::int8_t> x(32);
+  for (int k = 0; k < 32; ++k) {
+    x[k] = static_cast<std::int8_t>((37 * k + 11) % 255 - 127);
+  }
+  for (const auto& one : kMoreNBits) {
+    SCOPED_TRACE(one.products[0]);
+    MatMulNBits arrays;
+    arrays.bits = one.bits;
+    arrays.rows = 2;
+    arrays.depth = 32;
+    arrays.block_size = 16;
+    arrays.b = b.data();
+    arrays.scales = kBlockScales;
+    if (one.has_half_scales) {
+      arrays.scales = half_scales.data();
+      arrays.scale_type = Scalar::kF16;
+    }
+    arrays.zero_points = one.zero_points;
+    arrays.zero_point_type = one.zero_point_type;
+    ASSERT_VALUE(const auto groups, ImportMatMulNBits(arrays));
+    ExpectProductsOfReference(groups, &context_);
+    ASSERT_VALUE(const auto packed,
+                 PackGroupWeights(groups.description(), &context_));
+    const std::vector<float> y =
+        MulTo<float>(packed, ColMajorOf(x, 32, 1), GroupMulParams(), &context_);
+    for (int row = 0; row < 2; ++row) {
+      EXPECT_NEAR(y[row], one.products[row], one.tolerance) << row;
+    }
+  }
 }
 
 }  // namespace
