@@ -7,7 +7,8 @@
 // Prints GOP/s (2 * rows * depth * cols operations), the median of rounds in
 // which all kinds of weights take turns. s4g32fr: weights of 4 bits in groups
 // of 32 by activations that are floats (f) in row-major order (r); g: scales of
-// activations per group; z: activations with zero points.
+// activations per group; z: activations with zero points. m4: codes of MXFP4's
+// table, i4: of IQ4_NL's, t2: ternary weights of 2 bits.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -65,6 +66,13 @@ constexpr Activations kFloatRowMajor = {
 constexpr Activations kFloatPerGroupRowMajor = {
     "fgr", true, ActivationScales::kPerGroup, false, Order::kRowMajor};
 
+// Levels of codes, by the first letter of the column's name.
+constexpr std::int8_t kMxfp4[] = {0, 1,  2,  3,  4,  6,  8,  12,
+                                  0, -1, -2, -3, -4, -6, -8, -12};
+constexpr std::int8_t kIq4Nl[] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                  1,    13,   25,  38,  53,  69,  89,  113};
+constexpr std::int8_t kTernary[] = {-1, 0, 1, 2};
+
 // What one shape's products are made of.
 struct Problem {
   explicit Problem(const Shape& problem_shape, Context* its_context)
@@ -105,18 +113,20 @@ struct Problem {
            CheckOk(Mul(weights, rhs, MulParams<float, float>(), context, &dst));
          }});
   }
-  void AddGroups(int bits, std::ptrdiff_t group_size, const Activations& kind) {
+  void AddGroups(int bits, std::ptrdiff_t group_size, const Activations& kind,
+                 const std::int8_t* table = nullptr, const char* letter = "s") {
     GroupWeights weights;
     weights.rows = shape.rows;
     weights.depth = shape.depth;
     weights.bits = bits;
     weights.group_size = group_size;
+    weights.table = table;
     weights.levels = int8s.data();
     weights.set_scales(scales.data());
     auto packed = PackGroupWeights(weights, context);
     CheckOk(packed.status());
     kinds.push_back(
-        {"s" + std::to_string(bits) + "g" + std::to_string(group_size) +
+        {letter + std::to_string(bits) + "g" + std::to_string(group_size) +
              kind.suffix,
          [this, kind, packed_weights = *packed] {
            GroupMulParams params;
@@ -170,6 +180,9 @@ void Run(const Shape& shape, Context* context, bool* has_header) {
       problem.AddGroups(bits, group_size, kInt8);
     }
   }
+  problem.AddGroups(4, 32, kInt8, kMxfp4, "m");
+  problem.AddGroups(4, 32, kInt8, kIq4Nl, "i");
+  problem.AddGroups(2, 32, kInt8, kTernary, "t");
   problem.AddGroups(4, 32, kFloat);
   problem.AddGroups(4, 32, kFloatPerGroup);
   for (const Activations& kind :
