@@ -93,7 +93,7 @@ TEST_P(AdvisorTest, UnalignedOperandsOfTiles) {
   Int8Product p(300, 240, 64);
   for (const std::ptrdiff_t stride : {256, 240}) {
     for (const int offset : {0, 16}) {
-      p.lhs = RowMajor(reinterpret_cast<std::int8_t*>(at) + offset, 300, 240);
+      p.lhs = RowMajorOf(reinterpret_cast<std::int8_t*>(at) + offset, 300, 240);
       p.lhs.mutable_layout()->set_stride(stride);
       const PerformanceAdvisory advice = AfterCalls(1, &p);
       const Plan& plan = LastPlan();
