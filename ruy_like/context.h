@@ -34,7 +34,7 @@ enum class Tuning {
   kOutOfOrder,  // all others
 };
 
-// What calls of Mul could do to be faster; flags.
+// Advice on calls of Mul, for speed; flags.
 enum class PerformanceAdvisory : unsigned {
   kNone = 0,
   // An operand of more than 128 rows or columns is packed in every call,

@@ -1,5 +1,5 @@
-// What ScopeLabel and ScopeProfile do with RUY_PROFILER: a tree of times for
-// each thread, of labels and of ruy_like's spans.
+// ScopeLabel and ScopeProfile of programs with RUY_PROFILER: a tree of times
+// for each thread, of labels and of ruy_like's spans.
 #include "ruy/profiler/profiler.h"
 
 #include <algorithm>
@@ -173,7 +173,7 @@ void EndProfile() {
     std::printf("Profile of thread %d (%.3f ms)\n", ++number, Ms(whole));
     PrintChildren(*tree->root, whole, 0);
   }
-  // Those whose threads have ended.
+  // Nobody else holds the tree of a thread that has ended.
   const auto has_ended = [](const auto& tree) { return tree.use_count() == 1; };
   Trees().erase(std::remove_if(Trees().begin(), Trees().end(), has_ended),
                 Trees().end());

@@ -16,7 +16,7 @@
 
 namespace ruy_like {
 
-// What is told of spans, on their threads.
+// Functions that are told of spans, on their threads.
 struct SpanListener {
   void (*begin)(const char* name);
   void (*end)();

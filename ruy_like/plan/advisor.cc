@@ -1,6 +1,5 @@
 #include "ruy_like/plan/advisor.h"
 
-#include <algorithm>
 #include <cstddef>
 
 #include "ruy_like/base/checked_math.h"
@@ -10,13 +9,13 @@ namespace {
 
 constexpr PerformanceAdvisory kNone = PerformanceAdvisory::kNone;
 
-// Of FNV-1a.
+// FNV-1a's constants.
 constexpr std::uint32_t kBasis = 2166136261u, kPrime = 16777619u;
 std::uint32_t Mix(std::uint32_t hash, std::uint64_t value) {
   return (hash ^ static_cast<std::uint32_t>(value ^ value >> 32)) * kPrime;
 }
 
-// Of elements on the diagonal.
+// A hash of elements on the diagonal.
 std::uint32_t HashOfValues(const Operand& operand) {
   constexpr std::ptrdiff_t kSamples = 32;
   const std::ptrdiff_t bytes = BytesOf(operand.scalar, 1);

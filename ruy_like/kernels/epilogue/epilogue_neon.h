@@ -76,8 +76,8 @@ template <>
 struct Scaler<SimdNeon, Scaling::kSaturating> : NeonMultipliers {
   RUY_LIKE_ALWAYS_INLINE int32x4_t Apply(int32x4_t x) const {
     const int32x4_t shift = vsubq_s32(exponent_, vdupq_n_s32(31));
-    // Of a second rounding (requantize.h): 2^30 where the exponent is negative,
-    // with the sign of x.
+    // A second rounding adds 2^30 with the sign of x, where the exponent is
+    // negative (requantize.h).
     const int32x4_t negative = vshrq_n_s32(x, 31);
     const int32x4_t nudge =
         vsubq_s32(veorq_s32(vandq_s32(vshrq_n_s32(exponent_, 31),

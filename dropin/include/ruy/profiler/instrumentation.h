@@ -11,7 +11,7 @@
 namespace ruy::profiler {
 
 namespace detail {
-// Whether a ScopeProfile exists.
+// Set while there is a ScopeProfile.
 RUY_LIKE_DROPIN_EXPORT extern std::atomic<bool> is_profiling;
 RUY_LIKE_DROPIN_EXPORT void BeginLabel(const char* format, ...);
 RUY_LIKE_DROPIN_EXPORT void EndLabel();
