@@ -1,0 +1,103 @@
+# Compares the lists of BUILD.bazel and bazel/paths.bzl with CMake's: sources of the three
+# libraries, public headers, paths with their flags, the version, and that each Abseil
+# header which is included belongs to a package that BUILD.bazel names.
+#
+#   cmake -DSOURCE_DIR=<repository> -P bazel_lists_test.cmake
+cmake_minimum_required(VERSION 3.25)
+
+file(READ ${SOURCE_DIR}/BUILD.bazel build)
+set(count 0)
+
+# The entries of a command of a CMakeLists.txt that match `pattern`, with its folder.
+function(entries result folder command pattern)
+  file(READ ${SOURCE_DIR}/${folder}CMakeLists.txt text)
+  string(FIND "${text}" "${command}" begin)
+  if(begin EQUAL -1)
+    message(FATAL_ERROR "${folder}CMakeLists.txt has no ${command}")
+  endif()
+  string(SUBSTRING "${text}" ${begin} -1 text)
+  string(FIND "${text}" "\n)" end)
+  string(SUBSTRING "${text}" 0 ${end} text)
+  string(REGEX MATCHALL "[A-Za-z0-9_/]+\\.${pattern}" names "${text}")
+  list(TRANSFORM names PREPEND "${folder}")
+  set(${result} "${names}" PARENT_SCOPE)
+endfunction()
+
+entries(library "" "add_library(ruy_like " cc)
+entries(toolkit ruy_like/quantize/ "add_library(ruy_like_quantize " cc)
+entries(dropin dropin/ "add_library(ruy " cc)
+entries(headers "" "target_sources(ruy_like PUBLIC FILE_SET HEADERS" h)
+# What CMake chooses by system and by options.
+set(chosen
+  dropin/src/cpuinfo_by_compiler.cc ruy_like/machine/cpuid_caches.cc
+  ruy_like/machine/processor_cpuid.cc ruy_like/os/cgroup.cc ruy_like/os/linux.cc
+  ruy_like/os/posix.cc ruy_like/os/sleepers.cc ruy_like/os/unix.cc)
+foreach(name IN LISTS library toolkit dropin headers chosen)
+  math(EXPR count "${count} + 1")
+  string(FIND "${build}" "        \"${name}\"," position)
+  if(position EQUAL -1)
+    message(SEND_ERROR "BUILD.bazel lacks ${name}")
+  endif()
+endforeach()
+string(REGEX MATCHALL "\"[A-Za-z0-9_/]+\\.(cc|h)\"" names "${build}")
+foreach(name IN LISTS names)
+  string(REPLACE "\"" "" name ${name})
+  if(NOT name IN_LIST library AND NOT name IN_LIST toolkit AND NOT name IN_LIST dropin
+     AND NOT name IN_LIST headers AND NOT name IN_LIST chosen)
+    message(SEND_ERROR "BUILD.bazel has ${name}, CMake does not")
+  endif()
+endforeach()
+
+file(READ ${SOURCE_DIR}/bazel/paths.bzl paths)
+file(STRINGS ${SOURCE_DIR}/ruy_like/registry/paths.inc lines REGEX "^RUY_LIKE_PATH\\(")
+set(expected 0)
+foreach(line IN LISTS lines)
+  if(line MATCHES
+     "^RUY_LIKE_PATH\\(([A-Za-z0-9]+), ([a-z0-9]+), (any|x86|arm), [^,]+, \"(.*)\"\\)$")
+    set(packs False)
+    if(EXISTS ${SOURCE_DIR}/ruy_like/pack/${CMAKE_MATCH_2}.cc)
+      set(packs True)
+    endif()
+    set(entry "(\"${CMAKE_MATCH_1}\", \"${CMAKE_MATCH_2}\", \"${CMAKE_MATCH_3}\", ${packs}, \"${CMAKE_MATCH_4}\"),")
+    math(EXPR expected "${expected} + 1")
+    string(FIND "${paths}" "${entry}" position)
+    if(position EQUAL -1)
+      message(SEND_ERROR "bazel/paths.bzl lacks ${entry}")
+    endif()
+  endif()
+endforeach()
+string(REGEX MATCHALL "\n    \\(\"" found "${paths}")
+list(LENGTH found found)
+if(NOT found EQUAL expected)
+  message(SEND_ERROR "bazel/paths.bzl has ${found} paths, paths.inc ${expected} of theirs")
+endif()
+
+file(GLOB_RECURSE sources ${SOURCE_DIR}/ruy_like/*.cc ${SOURCE_DIR}/ruy_like/*.h
+  ${SOURCE_DIR}/dropin/*.cc ${SOURCE_DIR}/dropin/*.h)
+set(packages "")
+foreach(source IN LISTS sources)
+  file(STRINGS ${source} includes REGEX "^#include \"absl/")
+  foreach(include IN LISTS includes)
+    string(REGEX REPLACE ".*\"absl/([^/]+)/.*" "\\1" package "${include}")
+    list(APPEND packages ${package})
+  endforeach()
+endforeach()
+list(REMOVE_DUPLICATES packages)
+foreach(package IN LISTS packages)
+  if(NOT build MATCHES "@abseil-cpp//absl/${package}[:\"]")
+    message(SEND_ERROR "BUILD.bazel names no target of absl/${package}")
+  endif()
+endforeach()
+
+file(READ ${SOURCE_DIR}/CMakeLists.txt text)
+string(REGEX MATCH "project\\(ruy_like VERSION ([0-9.]+)" _ "${text}")
+set(version "${CMAKE_MATCH_1}")
+file(READ ${SOURCE_DIR}/MODULE.bazel module)
+string(FIND "${module}" "\n    version = \"${version}\",\n)" position)
+if(position EQUAL -1)
+  message(SEND_ERROR "MODULE.bazel has not CMake's version, ${version}")
+endif()
+if(count LESS 100)
+  message(FATAL_ERROR "only ${count} names seen")
+endif()
+message(STATUS "compared ${count} names and ${expected} paths")
