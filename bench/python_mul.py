@@ -5,10 +5,15 @@
 
 NumPy multiplies integers by plain loops and floats by the BLAS that it finds, so
 run it with OPENBLAS_NUM_THREADS=1. What it takes too long for is timed once, at a
-smaller size.
+smaller size. ONNX Runtime is there if `third_party/install.sh npm_peers` was run:
+it multiplies constant weights, and its int8 result is int8.
 """
 
+import json
+import pathlib
+import subprocess
 import sys
+import tempfile
 import time
 
 import numpy as np
@@ -42,6 +47,33 @@ def cases(size):
     yield f"numpy int32, {few}^3", lambda: c @ d, few, 1
 
 
+def onnxruntime_rates(size):
+    """GOP/s of ONNX Runtime from npm, by type; empty where it is not installed."""
+    top = pathlib.Path(__file__).resolve().parents[1]
+    modules = top / "build/npm_peers/node_modules"
+    if not (modules / "onnxruntime-node").is_dir():
+        print("SKIPPED: no ONNX Runtime (bash third_party/install.sh npm_peers)")
+        return {}
+    rates = {}
+    with tempfile.TemporaryDirectory() as folder:
+        work = pathlib.Path(folder)
+        (work / "shapes.txt").write_text(f"{size} {size} {size}\n")
+        for types in ("s8", "f32"):
+            subprocess.run([sys.executable, top / "bench/peers/onnx_models.py", "--out",
+                            work / types, "--types", types, work / "shapes.txt"],
+                           check=True)
+            ours = {"types": types, "shape": f"{size}x{size}x{size}", "cached": True,
+                    "gops": 1, "beside": []}
+            compared = {"threads": 1, "results": [ours], "peers": []}
+            (work / "in.json").write_text(json.dumps(compared))
+            subprocess.run(["node", top / "bench/peers/onnxruntime.js", modules,
+                            work / types, work / "in.json", work / "out.json"],
+                           check=True, stdout=subprocess.DEVNULL)
+            result = json.loads((work / "out.json").read_text())["results"][0]
+            rates[types] = result["beside"][0]["gops"]
+    return rates
+
+
 def main():
     size = 2048
     names, rates = [], []
@@ -51,13 +83,18 @@ def main():
         names.append(name)
         rates.append(2e-9 * actual_size**3 / seconds(function, rounds))
         print(f"| {name} | {rates[-1]:.0f} |", flush=True)
+    for types, rate in onnxruntime_rates(size).items():
+        names.append({"s8": "onnxruntime int8, packed",
+                      "f32": "onnxruntime float32, packed"}[types])
+        rates.append(rate)
+        print(f"| {names[-1]} | {rate:.0f} |")
     if len(sys.argv) == 2:
         import matplotlib
         matplotlib.use("Agg")
         import matplotlib.pyplot as plt
         figure, axes = plt.subplots(figsize=(7, 2.6))
         bars = axes.barh(names[::-1], rates[::-1],
-                         color=["#999999" if name.startswith("numpy") else "#1f77b4"
+                         color=["#1f77b4" if name.startswith("rl.mul") else "#999999"
                                 for name in names[::-1]])
         axes.bar_label(bars, [f"{rate:.0f}" for rate in rates[::-1]], padding=3)
         axes.set_xlabel(f"GOP/s, {size}x{size}x{size}, one thread")

@@ -108,7 +108,7 @@ endforeach()
 # <page>|<script>[|command]...: of the page's ```bash blocks the script runs these
 # commands, or all that are there.
 set(bash_blocks
-  "README.md|.ci/run|bash example/run.sh|bash test/run.sh"
+  "README.md|.ci/run|bash example/run.sh|bash example/c/run.sh|bash example/notebook/run.sh|bash test/run.sh"
   "doc/CONTRIBUTING.md|.ci/run|bash test/run.sh|.ci/run"
   "doc/embedding.md|test/consumer/run.sh"
   "doc/python.md|test/python/run.sh"

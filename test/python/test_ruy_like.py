@@ -363,7 +363,9 @@ def test_rounding():
 def test_tables():
     table = np.array([-1, 0, 1, 2], np.int8)
     codes = rng.integers(0, 4, (5, 64)).astype(np.uint8)
-    packed = codes[:, 0::4] | codes[:, 1::4] << 2 | codes[:, 2::4] << 4 | codes[:, 3::4] << 6
+    packed = np.zeros((5, 16), np.uint8)
+    for i in range(4):
+        packed |= codes[:, i::4] << 2 * i
     weights = rl.pack_groups(packed, np.ones((5, 1), np.float32), bits=2, table=table)
     assert weights.shape == (5, 64)
     x = rng.integers(-127, 128, (3, 64)).astype(np.int8)
