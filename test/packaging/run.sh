@@ -71,11 +71,18 @@ case "$way" in
       grep -qE "$2" <<<"$contents" || fail "$1 holds no $2"
     }
     expect_in 'libruy-like0.2' 'libruy_like_quantize\.so\.[0-9.]+$'
-    expect_in libruy-like-c0 'libruy_like_c\.so\.0$'
+    expect_in libruy-like-c0 'libruy_like_c\.so\.0 -> libruy_like_c\.so\.[0-9.]+$'
     expect_in python3-ruy-like 'dist-packages/ruy_like/_core\.abi3\.so$'
     expect_in libruy-like-dev 'include/ruy_like/c/ruy_like\.h$'
     expect_in libruy-like-dev 'cmake/ruy_like/ruy_like-config\.cmake$'
     expect_in ruy-like-tools 'bin/ruy_like_info$'
+    # The package of Python runs as it would be installed.
+    if /usr/bin/python3 -c 'import numpy' 2>/dev/null; then
+      dpkg-deb -x "$work"/python3-ruy-like_[0-9]*.deb "$work/installed"
+      PYTHONPATH=$work/installed/usr/lib/python3/dist-packages /usr/bin/python3 -B -c '
+import numpy as np, ruy_like as rl
+assert rl.mul(np.ones((2, 3), np.int8), np.ones((3, 2), np.int8)).tolist() == [[3, 3], [3, 3]]'
+    fi
     ;;
   *) fail "no such way" ;;
 esac
