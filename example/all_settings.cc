@@ -29,7 +29,7 @@ int main() {
   context.set_num_threads_strategy(rl::NumThreadsStrategy::kDefault);
   context.set_tuning(rl::Tuning::kAuto);  // kInOrder: for Arm's small cores
   context.set_float_sums(rl::FloatSums::kInOrder);  // kAnyOrder: faster
-  context.set_executor(nullptr);          // none but our own threads
+  context.set_executor(nullptr);                    // none but our own threads
   context.set_runtime_enabled_paths(rl::Path::kNone);  // all
   context.set_prepacked_cache_limit_bytes(~std::size_t{0});
 

@@ -1,10 +1,10 @@
 // Machine: whether its cores issue instructions in the order of the program.
 //
-// Used by Context, whose products take kernels' routines by it unless its Tuning
-// says otherwise. Such a core depends far more on that order
-// than one that looks for independent instructions by itself, so some kernels
-// have a second loop for it (Kernel::run_in_order), with the same results.
-// Which kernel serves a product does not depend on it.
+// Used by Context, whose products take kernels' routines by it unless its
+// Tuning says otherwise. Such a core depends far more on that order than one
+// that looks for independent instructions by itself, so some kernels have a
+// second loop for it (Kernel::run_in_order), with the same results. Which
+// kernel serves a product does not depend on it.
 #ifndef RUY_LIKE_MACHINE_PIPELINE_H_
 #define RUY_LIKE_MACHINE_PIPELINE_H_
 

@@ -226,9 +226,8 @@ Result SetZeroPoints(const std::vector<float>& zeros, int greatest,
   if (steps == most_steps && steps > 1 && !fits()) steps /= 2;
   if (!fits()) {
     const std::vector<float> weights = WithFloatZeroPoints(groups, zeros);
-    return QuantizeGroups(
-        RowMajor(weights.data(), groups.rows, groups.depth),
-        8, groups.group_size);
+    return QuantizeGroups(RowMajor(weights.data(), groups.rows, groups.depth),
+                          8, groups.group_size);
   }
   // Without a table if 4 bits do.
   const bool is_plain =
