@@ -68,6 +68,8 @@ int main() {
   batch.outer_count = 1;
   batch.lhs_outer_stride = batch.rhs_outer_stride = batch.dst_outer_stride = 0;
   batch.bias_outer_stride = 0;
+  batch.factor_stride = batch.residual_stride = 0;  // of PostOps
+  batch.factor_outer_stride = batch.residual_outer_stride = 0;
   if (!MulBatch(*packed, rhs, params, batch, &context, &dst).ok()) return 1;
 
   rl::MulParams<int32_t, int32_t> raw_params;
@@ -97,4 +99,14 @@ int main() {
   group_params.channel_dimension = rl::ChannelDimension::kRow;
   group_params.clamp_min = -INFINITY;
   group_params.clamp_max = INFINITY;
+
+  rl::PostOps post_ops;
+  post_ops.activation = rl::Activation::kNone;
+  post_ops.slope = 0;  // kLeakyRelu's; or one for each channel:
+  post_ops.slope_perchannel = {};
+  post_ops.factor = {};    // a Matrix, or PostOperand::PerChannel(values)
+  post_ops.residual = {};  // the same; may be dst itself
+  float_params.set_post_ops(&post_ops);  // null: nothing
+  group_params.post_ops = &post_ops;
+  group_params.beta = 0;
 }

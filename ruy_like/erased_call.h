@@ -52,6 +52,9 @@ struct MulCall {
   std::int32_t exponent;
   const std::int32_t* fixedpoint_perchannel;
   const std::int32_t* exponent_perchannel;
+  // Null for none; else where the elements of its operands are.
+  const PostOps* post_ops = nullptr;
+  const void *factor, *residual;
   // MulParams::lengths().
   const std::ptrdiff_t* lengths = nullptr;
   MultiplierRounding rounding = MultiplierRounding::kOnce;
@@ -123,6 +126,13 @@ void Erase(const Matrix<T>& matrix, ErasedMatrix* erased) {
   erased->packed = nullptr;
 }
 
+inline void SetPostOps(const PostOps* post_ops, MulCall* call) {
+  call->post_ops = post_ops;
+  if (post_ops == nullptr) return;
+  call->factor = post_ops->factor.data();
+  call->residual = post_ops->residual.data();
+}
+
 // Fills in all but the operands, of element types Lhs and Rhs. Products that
 // are not in the list do not compile: CheckTypes() in mul.h says why.
 template <typename Lhs, typename Rhs, typename Accum, typename Dst>
@@ -147,6 +157,7 @@ void CompleteCall(const MulParams<Accum, Dst>& mul_params,
   call->lhs_scale_perrow = mul_params.lhs_scale_perrow();
   call->rhs_scale_percol = mul_params.rhs_scale_percol();
   call->lengths = mul_params.lengths();
+  SetPostOps(mul_params.post_ops(), call);
   call->beta = ExactDouble(mul_params.beta());
   call->clamp_min = ExactDouble(mul_params.clamp_min());
   call->clamp_max = ExactDouble(mul_params.clamp_max());

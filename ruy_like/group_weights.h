@@ -26,6 +26,7 @@
 #include "ruy_like/mul_batch.h"
 #include "ruy_like/mul_params.h"
 #include "ruy_like/packed_matrix.h"
+#include "ruy_like/post_ops.h"
 #include "ruy_like/scalar.h"
 #include "ruy_like/side.h"
 
@@ -147,7 +148,11 @@ class RUY_LIKE_EXPORT PackedGroupWeights final {
 RUY_LIKE_EXPORT absl::StatusOr<PackedGroupWeights> PackGroupWeights(
     const GroupWeights& weights, Context* context);
 
-// What Mul does apart from the product itself. Pointers are borrowed and must
+// What Mul does apart from the product itself:
+//
+//   dst = clamp(weights * activations + beta * dst + bias)
+//
+// or, with post_ops, more (post_ops.h). Pointers are borrowed and must
 // stay valid during Mul. Below, a "column" is a column of the activations, or a
 // row where they are the lhs.
 struct GroupMulParams {
@@ -165,6 +170,9 @@ struct GroupMulParams {
   // NaN stays NaN.
   float clamp_min = -std::numeric_limits<float>::infinity();
   float clamp_max = std::numeric_limits<float>::infinity();
+  // The factor of dst's old elements. With 0 they are not read.
+  float beta = 0;
+  const PostOps* post_ops = nullptr;
 };
 
 namespace internal {

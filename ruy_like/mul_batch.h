@@ -46,6 +46,12 @@ struct Batch {
   std::ptrdiff_t rhs_outer_stride = 0;
   std::ptrdiff_t dst_outer_stride = 0;
   std::ptrdiff_t bias_outer_stride = 0;
+
+  // For the factor and the residual of PostOps.
+  std::ptrdiff_t factor_stride = 0;
+  std::ptrdiff_t residual_stride = 0;
+  std::ptrdiff_t factor_outer_stride = 0;
+  std::ptrdiff_t residual_outer_stride = 0;
 };
 
 namespace internal {

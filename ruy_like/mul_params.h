@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "absl/types/span.h"
+#include "ruy_like/post_ops.h"
 #include "ruy_like/scalar.h"
 
 namespace ruy_like {
@@ -70,7 +71,11 @@ enum class MultiplierRounding : std::uint8_t { kOnce, kTwice };
 //   floating point:  dst = clamp(acc + beta * dst + bias)
 //   raw int32 dst:   dst = clamp(acc + beta * dst + bias + dst zero point)
 //   quantized dst:   dst = clamp(Requantize(acc + bias) + dst zero point)
-//   scaled dst:      dst = clamp(float(acc) * lhs scale * rhs scale + bias)
+//   scaled dst:      dst = clamp(float(acc) * lhs scale * rhs scale
+//                                + beta * dst + bias)
+//
+// The first and the last may also end in an activation, a product and a sum of
+// matrices: post_ops.h.
 //
 // Sums and products are taken from left to right, in the accumulators' type:
 // modulo 2^32, or rounded one by one to float or double. The dst zero point,
@@ -243,10 +248,14 @@ class MulParams final {
   // dst's zero point must be 0 with any other value.
   DstScalar beta() const { return beta_; }
   void set_beta(DstScalar value) {
-    static_assert(!kQuantized && !kScaled,
-                  "only floating-point and raw int32 products accumulate");
+    static_assert(!kQuantized, "quantized products do not accumulate");
     beta_ = value;
   }
+
+  // What follows a product whose dst has floats; null, the default, for
+  // nothing.
+  const PostOps* post_ops() const { return post_ops_; }
+  void set_post_ops(const PostOps* value) { post_ops_ = value; }
 
   // For the library: the lengths of arrays, by ChannelArrayIndex,
   // kUnknownLength for those set as pointers; null if all were.
@@ -286,6 +295,7 @@ class MulParams final {
   const float* rhs_scale_percol_ = nullptr;
   float lhs_scale_ = 1;
   float rhs_scale_ = 1;
+  const PostOps* post_ops_ = nullptr;
   DstScalar beta_ = DstScalar();
   bool has_fixedpoint_ = false;
   bool has_exponent_ = false;

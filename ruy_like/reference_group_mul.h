@@ -185,16 +185,22 @@ void ReferenceGroupMul(const GroupWeights& weights,
         internal::MakeReferenceColumn(values, group_size, params, col);
     for (std::ptrdiff_t row = 0; row < weights.rows; ++row) {
       float x = internal::ReferenceGroupSum(weights, row, group_size, column);
-      x = x * column.scale;
-      if (params.bias != nullptr) {
-        x +=
-            params
-                .bias[params.channel_dimension == ChannelDimension::kRow ? row
-                                                                         : col];
+      x = internal::RoundedProduct(x, column.scale);
+      Dst* const element = ElementPtr(dst, row, col);
+      const std::ptrdiff_t channel =
+          params.channel_dimension == ChannelDimension::kRow ? row : col;
+      if (params.beta != 0) {
+        x = internal::RoundedSum(
+            x,
+            internal::RoundedProduct(params.beta, internal::Widened(*element)));
       }
+      if (params.bias != nullptr) {
+        x = internal::RoundedSum(x, params.bias[channel]);
+      }
+      x = internal::ReferencePostOps(x, params.post_ops, row, col, channel);
       x = x < params.clamp_min ? params.clamp_min : x;
       x = x > params.clamp_max ? params.clamp_max : x;
-      *ElementPtr(dst, row, col) = static_cast<Dst>(x);
+      *element = static_cast<Dst>(x);
     }
   }
 }

@@ -18,8 +18,11 @@
 #include <limits>
 #include <type_traits>
 
+#include "ruy_like/activation.h"
+#include "ruy_like/float16.h"
 #include "ruy_like/matrix.h"
 #include "ruy_like/mul_params.h"
+#include "ruy_like/post_ops.h"
 #include "ruy_like/scalar.h"
 
 namespace ruy_like {
@@ -81,6 +84,42 @@ auto Widened(T value) {
   }
 }
 
+// An operand of post-ops at (row, col).
+inline float ReferencePostOperand(const PostOperand& operand,
+                                  std::ptrdiff_t row, std::ptrdiff_t col,
+                                  std::ptrdiff_t channel) {
+  const std::ptrdiff_t at = operand.is_per_channel()
+                                ? channel
+                                : ElementOffset(operand.layout(), row, col);
+  switch (operand.scalar()) {
+    case Scalar::kBF16:
+      return Widened(static_cast<const BFloat16*>(operand.data())[at]);
+    case Scalar::kF16:
+      return Widened(static_cast<const Float16*>(operand.data())[at]);
+    default:
+      return static_cast<const float*>(operand.data())[at];
+  }
+}
+
+// x after post-ops, or x if `post_ops` is null.
+inline float ReferencePostOps(float x, const PostOps* post_ops,
+                              std::ptrdiff_t row, std::ptrdiff_t col,
+                              std::ptrdiff_t channel) {
+  if (post_ops == nullptr) return x;
+  const PostOps& ops = *post_ops;
+  x = Activate(ops.activation, x,
+               ops.slope_perchannel.empty()
+                   ? ops.slope
+                   : ops.slope_perchannel[static_cast<std::size_t>(channel)]);
+  if (!ops.factor.is_none()) {
+    x = RoundedProduct(x, ReferencePostOperand(ops.factor, row, col, channel));
+  }
+  if (!ops.residual.is_none()) {
+    x = RoundedSum(x, ReferencePostOperand(ops.residual, row, col, channel));
+  }
+  return x;
+}
+
 // Comparisons are false for NaN, so a NaN stays.
 template <typename Accum, typename Dst>
 Dst ReferenceClamp(Dst value, const MulParams<Accum, Dst>& params) {
@@ -105,6 +144,9 @@ Dst ReferenceEpilogue(Accum acc, const MulParams<Accum, Dst>& params,
                                 Widened(params.beta()), Widened(*old_dst))));
     }
     if (bias != nullptr) acc = RoundedSum(acc, bias[channel]);
+    if constexpr (std::is_same<Accum, float>::value) {
+      acc = ReferencePostOps(acc, params.post_ops(), row, col, channel);
+    }
     return ReferenceClamp(static_cast<Dst>(acc), params);
   } else if constexpr (Params::kScaled) {
     const float* lhs_scales = params.lhs_scale_perrow();
@@ -114,7 +156,11 @@ Dst ReferenceEpilogue(Accum acc, const MulParams<Accum, Dst>& params,
         x, lhs_scales == nullptr ? params.lhs_scale() : lhs_scales[row]);
     x = RoundedProduct(
         x, rhs_scales == nullptr ? params.rhs_scale() : rhs_scales[col]);
+    if (params.beta() != 0) {
+      x = RoundedSum(x, RoundedProduct(params.beta(), *old_dst));
+    }
     if (bias != nullptr) x = RoundedSum(x, bias[channel]);
+    x = ReferencePostOps(x, params.post_ops(), row, col, channel);
     return ReferenceClamp(x, params);
   } else {
     std::uint32_t sum = static_cast<std::uint32_t>(acc);

@@ -234,7 +234,7 @@ std::string CallLine(const TrMulParams& params, const Plan& plan,
   const std::string parameters = absl::StrCat(
       call.side.lhs.zero_point, ",", call.side.rhs.zero_point, ",",
       epilogue.dst_zero_point, ",", BiasName(epilogue), ",",
-      MultiplierName(call), ",", epilogue.accumulates ? epilogue.beta : 0);
+      MultiplierName(call), ",", call.has_post_ops ? call.post_ops.beta : 0);
   const std::string work =
       absl::StrCat(plan.threads, ",", row_blocks, ",", col_blocks, ",",
                    CeilDiv(plan.padded_depth, plan.map.depth_block), ",",

@@ -316,7 +316,9 @@ void CallOf<GroupMulParams>::Complete(const GroupMulParams& params,
   call->lhs_scale = call->rhs_scale = 1;
   call->lhs_scale_perrow = weights_are_lhs ? nullptr : params.activation_scales;
   call->rhs_scale_percol = weights_are_lhs ? params.activation_scales : nullptr;
-  call->beta = 0;
+  call->beta = ExactDouble(params.beta);
+  call->lengths = nullptr;
+  SetPostOps(params.post_ops, call);
   call->clamp_min = ExactDouble(params.clamp_min);
   call->clamp_max = ExactDouble(params.clamp_max);
   call->max_num_threads = max_num_threads;

@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "absl/base/attributes.h"
 #include "ruy_like/base/hot.h"
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/packed/group_image.h"
 #include "ruy_like/packed/packed_operand.h"
+#include "ruy_like/post_ops.h"
 
 namespace ruy_like {
 namespace {
@@ -49,11 +51,9 @@ inline void SetDst(const MulCall& call, kernels::EpilogueArgs* epilogue) {
   epilogue->dst_col_stride = col_major ? outer_stride : 1;
   epilogue->dst_scalar = call.dst.scalar;
   epilogue->output = OutputOf(call);
-  epilogue->accumulates = call.beta != 0;
   epilogue->rounds_twice = call.rounding == MultiplierRounding::kTwice;
-  epilogue->needs_general = epilogue->accumulates || epilogue->rounds_twice ||
-                            Is16BitFloat(call.dst.scalar);
-  epilogue->beta = call.beta;
+  epilogue->needs_general =
+      epilogue->rounds_twice || Is16BitFloat(call.dst.scalar);
 }
 
 inline void SetChannels(const MulCall& call, std::int8_t max_exponent,
@@ -83,6 +83,41 @@ inline void SetBounds(const MulCall& call, kernels::EpilogueArgs* epilogue) {
       to_float ? 0 : static_cast<std::int32_t>(call.clamp_max);
   epilogue->clamp_min_f = to_float ? call.clamp_min : 0;
   epilogue->clamp_max_f = to_float ? call.clamp_max : 0;
+}
+
+kernels::PostTerm TermOf(const PostOperand& operand, const void* data,
+                         bool channels_are_rows) {
+  if (operand.is_per_channel()) {
+    return {data, Scalar::kF32, channels_are_rows ? 1 : 0,
+            channels_are_rows ? 0 : 1};
+  }
+  const bool col_major = operand.layout().order() == Order::kColMajor;
+  const std::ptrdiff_t stride = operand.layout().stride();
+  return {data, operand.scalar(), col_major ? 1 : stride,
+          col_major ? stride : 1};
+}
+
+// Not inlined: few calls have any.
+ABSL_ATTRIBUTE_NOINLINE void SetPostOps(const MulCall& call,
+                                        TrMulParams* params) {
+  kernels::PostOpTerms& terms = params->post_ops;
+  terms = {};
+  terms.beta = call.beta;
+  terms.accumulates = call.beta != 0;
+  if (call.post_ops == nullptr) return;
+  const PostOps& ops = *call.post_ops;
+  const bool by_row = params->epilogue.channels_are_rows;
+  terms.activation = ops.activation;
+  terms.slope = ops.slope_perchannel.empty()
+                    ? kernels::PostTerm{&ops.slope, Scalar::kF32, 0, 0}
+                    : TermOf(PostOperand::PerChannel(ops.slope_perchannel),
+                             ops.slope_perchannel.data(), by_row);
+  if (!ops.factor.is_none()) {
+    terms.factor = TermOf(ops.factor, call.factor, by_row);
+  }
+  if (!ops.residual.is_none()) {
+    terms.residual = TermOf(ops.residual, call.residual, by_row);
+  }
 }
 
 void SetGroups(const MulCall& call, TrMulParams* params) {
@@ -142,6 +177,8 @@ RUY_LIKE_HOT void MakeTrMulParams(const MulCall& call, std::int8_t max_exponent,
   SetChannels(call, max_exponent, &params->epilogue);
   if (params->scaled()) MakeScales(call, &params->scales);
   SetBounds(call, &params->epilogue);
+  params->has_post_ops = call.beta != 0 || call.post_ops != nullptr;
+  if (params->has_post_ops) SetPostOps(call, params);
   if (call.family == Family::kGroupScaled) SetGroups(call, params);
 }
 
@@ -149,18 +186,23 @@ BatchSteps StepsOf(const MulCall& call, const Batch& batch) {
   // The strides of a single product may have any value.
   const auto level = [&call](std::ptrdiff_t count, std::ptrdiff_t lhs,
                              std::ptrdiff_t rhs, std::ptrdiff_t dst,
-                             std::ptrdiff_t bias) -> ProductStep {
+                             std::ptrdiff_t bias, std::ptrdiff_t factor,
+                             std::ptrdiff_t residual) -> ProductStep {
     if (count == 1) return {};
+    const PostOps* const ops = call.post_ops;
     return {{BytesOf(call.lhs.scalar, lhs), BytesOf(call.rhs.scalar, rhs)},
             BytesOf(call.dst.scalar, dst),
-            BytesOf(call.accum_scalar, bias)};
+            BytesOf(call.accum_scalar, bias),
+            ops == nullptr ? 0 : BytesOf(ops->factor.scalar(), factor),
+            ops == nullptr ? 0 : BytesOf(ops->residual.scalar(), residual)};
   };
   return {
       batch.count,
       level(batch.count, batch.lhs_stride, batch.rhs_stride, batch.dst_stride,
-            batch.bias_stride),
+            batch.bias_stride, batch.factor_stride, batch.residual_stride),
       level(batch.outer_count, batch.lhs_outer_stride, batch.rhs_outer_stride,
-            batch.dst_outer_stride, batch.bias_outer_stride)};
+            batch.dst_outer_stride, batch.bias_outer_stride,
+            batch.factor_outer_stride, batch.residual_outer_stride)};
 }
 
 }  // namespace ruy_like

@@ -425,6 +425,29 @@ ByteSpan SpanOfArray(const void* array, std::ptrdiff_t bytes) {
   return {begin, begin + static_cast<std::uintptr_t>(bytes)};
 }
 
+// A matrix that post-ops read; one without elements if there is none.
+ErasedMatrix PostMatrix(const PostOperand& operand, const void* data) {
+  ErasedMatrix matrix = {};
+  matrix.zero_point_is_integer = true;
+  matrix.scalar = operand.scalar();
+  matrix.data = data;
+  if (!operand.is_none() && !operand.is_per_channel()) {
+    matrix.layout = operand.layout();
+  }
+  return matrix;
+}
+ErasedMatrix FactorOf(const MulCall& call) {
+  return call.post_ops == nullptr
+             ? PostMatrix({}, nullptr)
+             : PostMatrix(call.post_ops->factor, call.factor);
+}
+// But for one that is dst itself.
+ErasedMatrix ResidualOf(const MulCall& call) {
+  return call.post_ops == nullptr || ResidualIsDst(call)
+             ? PostMatrix({}, nullptr)
+             : PostMatrix(call.post_ops->residual, call.residual);
+}
+
 // An array of one value per row or column. Null: the product has none, and
 // `bytes` is 0.
 struct ChannelArray {
@@ -433,8 +456,8 @@ struct ChannelArray {
   std::ptrdiff_t bytes;
   std::ptrdiff_t count;  // elements that it must have
 };
-constexpr int kChannelArrays = internal::kChannelArrayCount + 1;
-static_assert(kInputs == kChannelArrays + 2, "and both operands");
+constexpr int kChannelArrays = internal::kChannelArrayCount + 4;
+static_assert(kInputs == kChannelArrays + 4, "and four matrices");
 typedef std::array<ChannelArray, kChannelArrays> ChannelArrays;
 
 ChannelArrays ChannelArraysOf(const MulCall& call) {
@@ -444,6 +467,13 @@ ChannelArrays ChannelArraysOf(const MulCall& call) {
   };
   const std::ptrdiff_t channels = ChannelsOf(call);
   const bool has_groups = call.family == Family::kGroupScaled;
+  static constexpr PostOps kNone;
+  const PostOps& ops = call.post_ops == nullptr ? kNone : *call.post_ops;
+  const auto post_array = [&](const char* name, const PostOperand& operand,
+                              const void* data) {
+    return array(name, operand.is_per_channel() ? data : nullptr, channels,
+                 sizeof(float));
+  };
   // In the order of ChannelArrayIndex. The bias of a scaled product is float,
   // of as many bytes as accumulators.
   return {array("bias", call.bias, channels, BytesOf(call.accum_scalar, 1)),
@@ -458,7 +488,25 @@ ChannelArrays ChannelArraysOf(const MulCall& call) {
           array("activation_zero_points", call.activation_zero_points,
                 call.lhs.packed != nullptr ? call.dst.layout.cols()
                                            : call.dst.layout.rows(),
-                1)};
+                1),
+          array("slope_perchannel", ops.slope_perchannel.data(), channels,
+                sizeof(float)),
+          post_array("factor", ops.factor, call.factor),
+          post_array("residual", ops.residual, call.residual)};
+}
+
+absl::Status LengthError(const char* name, std::ptrdiff_t length,
+                         const MulCall& call, bool along_rows) {
+  const Layout& dst = call.dst.layout;
+  return Invalid(name, " has ", length, " elements, not one for each of the ",
+                 along_rows ? dst.rows() : dst.cols(),
+                 along_rows ? " rows of " : " columns of ",
+                 Describe("dst", call.dst));
+}
+absl::Status LengthError(const char* name, std::ptrdiff_t length,
+                         const MulCall& call) {
+  return LengthError(name, length, call,
+                     call.channel_dimension == ChannelDimension::kRow);
 }
 
 // Checks arrays that were set as spans.
@@ -469,15 +517,10 @@ absl::Status ValidateLengths(const MulCall& call) {
     if (length == internal::kUnknownLength || length == arrays[i].count) {
       continue;
     }
-    const bool along_rows = i == internal::kLhsScaleArray ||
-                            (i != internal::kRhsScaleArray &&
-                             call.channel_dimension == ChannelDimension::kRow);
-    return Invalid(
-        arrays[i].name, " has ", length, " elements, not one for ",
-        "each of the ", arrays[i].count,
-        along_rows ? " rows of " : " columns of ", Describe("dst", call.dst),
-        i < internal::kLhsScaleArray ? " (MulParams::set_channel_dimension)"
-                                     : "");
+    return i < internal::kLhsScaleArray
+               ? LengthError(arrays[i].name, length, call)
+               : LengthError(arrays[i].name, length, call,
+                             i == internal::kLhsScaleArray);
   }
   return absl::OkStatus();
 }
@@ -485,7 +528,7 @@ absl::Status ValidateLengths(const MulCall& call) {
 bool ChannelArraysMeet(const MulCall& call, const ByteSpan& dst) {
   if (call.bias == nullptr && call.fixedpoint_perchannel == nullptr &&
       call.lhs_scale_perrow == nullptr && call.rhs_scale_percol == nullptr &&
-      call.activation_zero_points == nullptr) {
+      call.activation_zero_points == nullptr && call.post_ops == nullptr) {
     return false;
   }
   const ChannelArrays arrays = ChannelArraysOf(call);
@@ -512,10 +555,62 @@ absl::Status ValidateElements(const MulCall& call) {
 absl::Status ValidateOverlaps(const MulCall& call) {
   const ByteSpan dst = SpanHere(call.dst);
   if (Meet(dst, SpanHere(call.lhs)) || Meet(dst, SpanHere(call.rhs)) ||
+      (call.post_ops != nullptr && (Meet(dst, SpanHere(FactorOf(call))) ||
+                                    Meet(dst, SpanHere(ResidualOf(call))))) ||
       ChannelArraysMeet(call, dst)) {
     return ValidateElements(call);
   }
   return absl::OkStatus();
+}
+
+// Checks an operand of post-ops but for overlaps.
+absl::Status ValidatePostOperand(const char* name, const PostOperand& operand,
+                                 const void* data, const MulCall& call) {
+  if (operand.is_none()) return absl::OkStatus();
+  const ErasedMatrix& dst = call.dst;
+  if (operand.is_per_channel()) {
+    if (operand.channels() == ChannelsOf(call)) return absl::OkStatus();
+    return LengthError(name, operand.channels(), call);
+  }
+  const ErasedMatrix matrix = PostMatrix(operand, data);
+  Fault fault;
+  if (fault.Is(name, matrix, LayoutProblem(matrix.layout))) {
+    return fault.Error();
+  }
+  if (matrix.scalar != Scalar::kF32 && matrix.scalar != dst.scalar) {
+    return Invalid(Describe(name, matrix),
+                   " has neither floats nor dst's type, ",
+                   ScalarName(dst.scalar));
+  }
+  if (matrix.layout.rows() != dst.layout.rows() ||
+      matrix.layout.cols() != dst.layout.cols()) {
+    return Invalid(Describe(name, matrix), " does not have the shape of ",
+                   Describe("dst", dst));
+  }
+  return fault.Is(name, matrix, DataProblem(matrix)) ? fault.Error()
+                                                     : absl::OkStatus();
+}
+
+absl::Status ValidatePostOps(const MulCall& call) {
+  const PostOps& ops = *call.post_ops;
+  if (!IsFloat(call.dst.scalar) || call.family == Family::kF64) {
+    return Invalid(
+        "post_ops are for dst of float and 16-bit floats and for "
+        "accumulators other than double, not for ",
+        Describe("dst", call.dst),
+        call.family == Family::kF64 ? " of a product in double" : "");
+  }
+  if (ops.activation > Activation::kHardSwish) {
+    return Invalid("unknown activation ", static_cast<int>(ops.activation));
+  }
+  const std::ptrdiff_t slopes =
+      static_cast<std::ptrdiff_t>(ops.slope_perchannel.size());
+  if (slopes != 0 && slopes != ChannelsOf(call)) {
+    return LengthError("slope_perchannel", slopes, call);
+  }
+  RUY_LIKE_RETURN_IF_ERROR(
+      ValidatePostOperand("factor", ops.factor, call.factor, call));
+  return ValidatePostOperand("residual", ops.residual, call.residual, call);
 }
 
 // Checks the settings that only products with group-scaled weights have.
@@ -543,11 +638,22 @@ absl::Status ValidateGroups(const MulCall& call) {
 
 }  // namespace
 
+bool ResidualIsDst(const MulCall& call) {
+  if (call.post_ops == nullptr) return false;
+  const PostOperand& residual = call.post_ops->residual;
+  return !residual.is_none() && !residual.is_per_channel() &&
+         call.residual == call.dst.data &&
+         residual.scalar() == call.dst.scalar &&
+         residual.layout() == call.dst.layout;
+}
+
 ByteSpan SpanOf(const ErasedMatrix& matrix) { return SpanHere(matrix); }
 
 void InputSpans(const MulCall& call, ByteSpan (*spans)[kInputs]) {
   (*spans)[0] = SpanHere(call.lhs);
   (*spans)[1] = SpanHere(call.rhs);
+  (*spans)[kChannelArrays + 2] = SpanHere(FactorOf(call));
+  (*spans)[kChannelArrays + 3] = SpanHere(ResidualOf(call));
   const ChannelArrays arrays = ChannelArraysOf(call);
   for (int i = 0; i < kChannelArrays; ++i) {
     (*spans)[i + 2] = SpanOfArray(arrays[i].data, arrays[i].bytes);
@@ -557,6 +663,8 @@ void InputSpans(const MulCall& call, ByteSpan (*spans)[kInputs]) {
 const char* SharedInput(const MulCall& call, const ErasedMatrix& matrix) {
   if (SharesElements(call.lhs, matrix)) return "lhs";
   if (SharesElements(call.rhs, matrix)) return "rhs";
+  if (SharesElements(FactorOf(call), matrix)) return "factor";
+  if (SharesElements(ResidualOf(call), matrix)) return "residual";
   for (const ChannelArray& array : ChannelArraysOf(call)) {
     if (array.data != nullptr && SharesBytes(matrix, array.data, array.bytes)) {
       return array.name;
@@ -626,6 +734,10 @@ RUY_LIKE_HOT absl::Status Validate(const MulCall& call,
   if (dst.zero_point != 0 && call.beta != 0) return BetaError(call);
   if (call.family == Family::kGroupScaled) {
     absl::Status status = ValidateGroups(call);
+    if (!status.ok()) return status;
+  }
+  if (call.post_ops != nullptr) {
+    absl::Status status = ValidatePostOps(call);
     if (!status.ok()) return status;
   }
   if (call.lengths != nullptr) {

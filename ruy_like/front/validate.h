@@ -52,9 +52,13 @@ absl::Status ValidateOperand(const char* name, const ErasedMatrix& matrix,
 // that is not null. Constant time unless the address ranges overlap, then
 // linear in the smaller number of rows or columns.
 bool SharesElements(const ErasedMatrix& a, const ErasedMatrix& b);
-// What the product reads that shares at least one byte with the matrix: "lhs",
+// What the product reads, a residual that is dst itself apart, that shares at
+// least one byte with the matrix: "lhs",
 // "rhs", "bias" or another array's name; null if nothing does.
 const char* SharedInput(const MulCall& call, const ErasedMatrix& matrix);
+
+// Whether the residual of post-ops is dst itself, which it may be.
+bool ResidualIsDst(const MulCall& call);
 
 // Addresses [begin, end), gaps included. That of an empty matrix may end before
 // it begins.
@@ -66,7 +70,7 @@ inline bool Meet(const ByteSpan& a, const ByteSpan& b) {
 }
 ByteSpan SpanOf(const ErasedMatrix& matrix);
 // The spans of everything a product reads; empty ones for missing arrays.
-constexpr int kInputs = 8;
+constexpr int kInputs = 13;
 void InputSpans(const MulCall& call, ByteSpan (*spans)[kInputs]);
 
 // Whether a matrix shares at least one byte with the `bytes` bytes at `data`.

@@ -60,11 +60,15 @@ absl::Status ValidateStrides(const MulCall& call, const Batch& batch) {
   const struct {
     const char* name;
     ptrdiff_t stride, outer;
-    const ErasedMatrix* matrix;  // null: the bias
-  } strides[] = {{"lhs", batch.lhs_stride, batch.lhs_outer_stride, &call.lhs},
-                 {"rhs", batch.rhs_stride, batch.rhs_outer_stride, &call.rhs},
-                 {"dst", batch.dst_stride, batch.dst_outer_stride, &call.dst},
-                 {"bias", batch.bias_stride, batch.bias_outer_stride, nullptr}};
+    const ErasedMatrix* matrix;  // null: of dst's shape, or less
+  } strides[] = {
+      {"lhs", batch.lhs_stride, batch.lhs_outer_stride, &call.lhs},
+      {"rhs", batch.rhs_stride, batch.rhs_outer_stride, &call.rhs},
+      {"dst", batch.dst_stride, batch.dst_outer_stride, &call.dst},
+      {"bias", batch.bias_stride, batch.bias_outer_stride, nullptr},
+      {"factor", batch.factor_stride, batch.factor_outer_stride, nullptr},
+      {"residual", batch.residual_stride, batch.residual_outer_stride,
+       nullptr}};
   for (const auto& of : strides) {
     if (of.stride < 0) {
       return Invalid(of.name, "_stride is negative: ", of.stride);
@@ -82,6 +86,13 @@ absl::Status ValidateStrides(const MulCall& call, const Batch& batch) {
     RUY_LIKE_RETURN_IF_ERROR(ValidateExtent(
         of.name, of.stride, of.outer,
         of.matrix != nullptr ? of.matrix->layout : call.dst.layout, batch));
+  }
+  if (ResidualIsDst(call) &&
+      (batch.residual_stride != batch.dst_stride ||
+       batch.residual_outer_stride != batch.dst_outer_stride)) {
+    return Invalid("the residual of product 0 is its dst, but residual_stride ",
+                   batch.residual_stride, " or residual_outer_stride ",
+                   batch.residual_outer_stride, " is not dst's");
   }
   return absl::OkStatus();
 }
@@ -177,6 +188,11 @@ void MoveCall(const MulCall& first, const Batch& batch, ptrdiff_t product,
                         batch.dst_outer_stride);
   call->bias = move(first.bias, first.accum_scalar, batch.bias_stride,
                     batch.bias_outer_stride);
+  if (first.post_ops == nullptr) return;
+  call->factor = move(first.factor, first.post_ops->factor.scalar(),
+                      batch.factor_stride, batch.factor_outer_stride);
+  call->residual = move(first.residual, first.post_ops->residual.scalar(),
+                        batch.residual_stride, batch.residual_outer_stride);
 }
 
 absl::Status ValidateBatch(const MulCall& call, const Batch& batch,

@@ -1,6 +1,7 @@
 // Back-end: kernels of the AVX2 + FMA path.
 //
 // Tested in test/kernels/panel_kernel_test.cc.
+#include "ruy_like/kernels/epilogue/post_loops.h"
 #include "ruy_like/kernels/groups/group_ops_x86.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/tables_x86.h"
@@ -17,6 +18,8 @@ constexpr auto kTable = WithNames(kList, kNames);
 
 }  // namespace
 
-KernelTable Avx2Kernels() { return TableOf(kTable.kernels); }
+KernelTable Avx2Kernels() {
+  return TableOf(kTable.kernels, PostLoops<Simd256>::Run);
+}
 
 }  // namespace ruy_like::kernels

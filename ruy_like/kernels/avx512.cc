@@ -1,6 +1,7 @@
 // Back-end: kernels of the AVX-512 path (F, BW, DQ, VL; no VNNI).
 //
 // Tested in test/kernels/panel_kernel_test.cc.
+#include "ruy_like/kernels/epilogue/post_loops.h"
 #include "ruy_like/kernels/groups/group_ops_x86.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/tables_x86.h"
@@ -17,6 +18,8 @@ constexpr auto kTable = WithNames(kList, kNames);
 
 }  // namespace
 
-KernelTable Avx512Kernels() { return TableOf(kTable.kernels); }
+KernelTable Avx512Kernels() {
+  return TableOf(kTable.kernels, PostLoops<Simd512>::Run);
+}
 
 }  // namespace ruy_like::kernels

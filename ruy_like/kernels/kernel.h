@@ -48,14 +48,12 @@ struct ScaleArgs {
 //
 //   acc = raw + bias[r or c] - lhs_zero_point * rhs_sums[c]
 //             - rhs_zero_point * lhs_sums[r] + zero_point_product
-//             + beta * dst
 //
 // all modulo 2^32. The zero points and the sums are those of the elements *as
 // packed*; zero_point_product = depth * lhs_zero_point * rhs_zero_point. A sums
 // pointer is null when the other side's zero point is 0 (then it is not
 // needed) or when its side is read in place (then the kernel makes them).
-// A null bias is 0. The last term, with dst's old value, is there only if
-// `accumulates` (the output is kRaw then); else dst is not read. Then
+// A null bias is 0. Then
 //
 //   scaled = acc                                                 for kRaw
 //   scaled = (int64(acc) * fixedpoint + (1 << (30 - exponent)))
@@ -77,10 +75,11 @@ struct ScaleArgs {
 //
 // each step rounded to float, none fused with another; a NaN stays NaN.
 //
-// For float accumulators, kFloat: dst = clamp(acc + beta * dst + bias), from
-// left to right, where a NaN stays NaN; nothing is fused, and the middle term
-// is there only if `accumulates`. A dst of 16-bit floats is rounded to nearest,
-// ties to even, after the clamp.
+// For float accumulators, kFloat: dst = clamp(acc + bias), where a NaN stays
+// NaN; nothing is fused. A dst of 16-bit floats is rounded to nearest, ties to
+// even, after the clamp.
+//
+// dst is never read: what else a call asks for is post_ops.h's.
 //
 // Arrays are indexed relative to the block: element 0 belongs to the block's
 // first row (or column). Arrays along *rows* may be read only for valid rows.
@@ -91,10 +90,9 @@ struct EpilogueArgs {
                              // (one of the two strides is 1)
   Scalar dst_scalar;
   Output output;
-  bool accumulates;  // onto the old values of a kFloat or kRaw dst
   // Only the general epilogue (epilogue.h) can do what the call asks for;
-  // shorter ones must hand it over. Set if `accumulates` or `rounds_twice` is,
-  // and for a dst of 16-bit floats.
+  // shorter ones must hand it over. Set if `rounds_twice` is, and for a dst of
+  // 16-bit floats.
   bool needs_general;
   bool rounds_twice;          // of kFixedPoint
   bool channels_are_rows;     // bias and multipliers run along dst's rows
@@ -113,7 +111,6 @@ struct EpilogueArgs {
   int32_t clamp_min, clamp_max;     // integer dst
   double clamp_min_f, clamp_max_f;  // float dst (float bounds are exact here)
   const ScaleArgs* scales;          // of kScaled; else null
-  double beta;  // where `accumulates`; exact for every type of dst
 };
 
 struct GroupArgs;  // groups/group_args.h
@@ -252,10 +249,16 @@ struct Kernel {
   KernelFn* run_in_order = nullptr;
 };
 
+// What follows the product in a tile of dst; see post_ops.h.
+struct PostOpArgs;
+typedef void PostOpFn(const PostOpArgs* args);
+
 // A path's kernels, best first within a family.
 struct KernelTable {
   const Kernel* kernels;
   int count;
+  // Null: that of the best path that this one inherits.
+  PostOpFn* post_ops = nullptr;
 };
 
 }  // namespace ruy_like::kernels

@@ -54,6 +54,11 @@ inline bool IsNarrow(const Kernel& kernel) {
          kernel.kind == KernelKind::kNarrowPanels;
 }
 
+// From column to column, or row to row, of a tile that post-ops follow.
+inline std::ptrdiff_t TileStride(std::ptrdiff_t length) {
+  return (length + 15) / 16 * 16;
+}
+
 }  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_KERNEL_FACTS_H_

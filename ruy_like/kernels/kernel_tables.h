@@ -17,8 +17,9 @@ namespace ruy_like::kernels {
 
 // Static: per-ISA files must not share a symbol of it.
 template <int kCount>
-static constexpr KernelTable TableOf(const Kernel (&kernels)[kCount]) {
-  return {kernels, kCount};
+static constexpr KernelTable TableOf(const Kernel (&kernels)[kCount],
+                                     PostOpFn* post_ops = nullptr) {
+  return {kernels, kCount, post_ops};
 }
 
 // Kernels of one path that another path's table lists too.

@@ -2,6 +2,7 @@
 //
 // Tested in test/kernels/panel_kernel_test.cc.
 #include "ruy_like/kernels/epilogue/epilogue_neon.h"
+#include "ruy_like/kernels/epilogue/post_loops.h"
 #include "ruy_like/kernels/groups/group_ops_neon.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/narrow/narrow_along_depth.h"
@@ -107,6 +108,8 @@ constexpr Kernel kKernels[] = {
 
 }  // namespace
 
-KernelTable NeonKernels() { return TableOf(kKernels); }
+KernelTable NeonKernels() {
+  return TableOf(kKernels, PostLoops<SimdNeon>::Run);
+}
 
 }  // namespace ruy_like::kernels

@@ -12,6 +12,7 @@
 #include <cfloat>
 
 #include "ruy_like/float16.h"
+#include "ruy_like/kernels/epilogue/post_loops.h"
 #include "ruy_like/kernels/groups/group_ops_portable.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/pack/pack_routines.h"
@@ -64,19 +65,15 @@ Value ClampFloat(Value value, const EpilogueArgs& e) {
   return value;
 }
 
-// DstValue() is the value of dst at (row, col) of the block, `old` that
-// element. It is chosen by the types of accumulators and dst: integers ...
+// DstValue() is the value of dst, of a pointer's type, at (row, col) of the
+// block. It is chosen by the types of accumulators and dst: integers ...
 template <typename Dst>
-int64_t DstValue(uint32_t raw, const Dst* old, ptrdiff_t row, ptrdiff_t col,
+int64_t DstValue(uint32_t raw, const Dst*, ptrdiff_t row, ptrdiff_t col,
                  const EpilogueArgs& e) {
   const ptrdiff_t channel = e.channels_are_rows ? row : col;
   uint32_t sum = CorrectedSum(raw, row, col, e);
   if (e.bias != nullptr) {
     sum += static_cast<uint32_t>(static_cast<const int32_t*>(e.bias)[channel]);
-  }
-  if (e.accumulates) {
-    sum += static_cast<uint32_t>(static_cast<int32_t>(e.beta)) *
-           static_cast<uint32_t>(*old);
   }
   int64_t value = static_cast<int32_t>(sum);
   if (e.output == Output::kFixedPoint) {
@@ -107,12 +104,9 @@ float DstValue(uint32_t raw, const float*, ptrdiff_t row, ptrdiff_t col,
 }
 
 // ... and float or double.
-template <typename Accum, typename Dst>
-Accum FloatValue(Accum acc, const Dst* old, ptrdiff_t row, ptrdiff_t col,
-                 const EpilogueArgs& e) {
-  if (e.accumulates) {
-    acc += static_cast<Accum>(e.beta) * static_cast<Accum>(*old);
-  }
+template <typename Dst, typename Accum>
+Accum DstValue(Accum acc, const Dst*, ptrdiff_t row, ptrdiff_t col,
+               const EpilogueArgs& e) {
   if (e.bias != nullptr) {
     const ptrdiff_t channel = e.channels_are_rows ? row : col;
     // Double accumulators may come with a float bias.
@@ -121,16 +115,6 @@ Accum FloatValue(Accum acc, const Dst* old, ptrdiff_t row, ptrdiff_t col,
                : static_cast<const Accum*>(e.bias)[channel];
   }
   return ClampFloat(acc, e);
-}
-template <typename Dst>
-float DstValue(float acc, const Dst* old, ptrdiff_t row, ptrdiff_t col,
-               const EpilogueArgs& e) {
-  return FloatValue(acc, old, row, col, e);
-}
-template <typename Dst>
-double DstValue(double acc, const Dst* old, ptrdiff_t row, ptrdiff_t col,
-                const EpilogueArgs& e) {
-  return FloatValue(acc, old, row, col, e);
 }
 
 template <typename Dst, typename Accum>
@@ -252,6 +236,72 @@ void Run(const KernelArgs* args) {
   }
 }
 
+// ## Post-ops
+
+// One element as a vector.
+struct Lane : activations::FloatLane {
+  typedef int32_t Int;
+  typedef int Mask;
+  static constexpr int kLanes = 1;
+
+  static Mask FirstLanes(int n) { return n; }
+  static int32_t Set(int32_t x) { return x; }
+  // Modulo 2^32.
+  static int32_t Add(int32_t a, int32_t b) {
+    return static_cast<int32_t>(static_cast<uint32_t>(a) +
+                                static_cast<uint32_t>(b));
+  }
+  static int32_t Mul(int32_t a, int32_t b) {
+    return static_cast<int32_t>(static_cast<uint32_t>(a) *
+                                static_cast<uint32_t>(b));
+  }
+  static int32_t Min(int32_t a, int32_t b) { return a < b ? a : b; }
+  static int32_t Max(int32_t a, int32_t b) { return a > b ? a : b; }
+  template <typename T>
+  static T LoadVector(const T* p) {
+    return *p;
+  }
+  template <typename T>
+  static T LoadMasked(const T* p, Mask) {
+    return *p;
+  }
+  template <typename To, typename T>
+  static void Store(To* to, T x, int) {
+    *to = static_cast<To>(x);
+  }
+  template <Scalar kFrom>
+  static float LoadWidened(const uint16_t* p) {
+    return float16_internal::FloatOfBits(
+        kFrom == Scalar::kBF16 ? float16_internal::WidenBFloat16(*p)
+                               : float16_internal::WidenFloat16(*p));
+  }
+  template <Scalar kTo>
+  static int32_t Round(float x) {
+    const uint32_t bits = float16_internal::BitsOfFloat(x);
+    return kTo == Scalar::kBF16 ? float16_internal::RoundToBFloat16(bits)
+                                : float16_internal::RoundToFloat16(bits);
+  }
+};
+
+void RunPostOps(const PostOpArgs* args) {
+  if (args->tile_scalar != Scalar::kF64) return PostLoops<Lane>::Run(args);
+  const EpilogueArgs& e = *args->epilogue;
+  const PostRuns<Lane> runs(*args);
+  for (ptrdiff_t run = 0; run < runs.Count(); ++run) {
+    for (ptrdiff_t i = 0; i < runs.Length(); ++i) {
+      double x = *runs.Tile<double>(run, i);
+      x += args->terms.beta * runs.Element(runs.old(), run, i);
+      if (e.bias != nullptr) x += runs.Element(runs.bias(), run, i);
+      x = ClampFloat(x, e);
+      if (e.dst_scalar == Scalar::kF32) {
+        *runs.Dst<float>(run, i) = static_cast<float>(x);
+      } else {
+        *runs.Dst<double>(run, i) = x;
+      }
+    }
+  }
+}
+
 constexpr PanelFormat Panel(Scalar scalar) {
   return {scalar, /*in_place=*/false, kTile, /*depth_group=*/1,
           /*depth_multiple=*/1};
@@ -307,6 +357,6 @@ constexpr Kernel kKernels[] = {
 
 }  // namespace
 
-KernelTable PortableKernels() { return TableOf(kKernels); }
+KernelTable PortableKernels() { return TableOf(kKernels, RunPostOps); }
 
 }  // namespace ruy_like::kernels

@@ -149,6 +149,41 @@ void CutIntoBlocks(const ThreadLimit& limit, const CacheSizes& caches,
   }
 }
 
+// Chooses the tile that the kernel fills between two calls of post-ops: whole
+// micro-tiles, so few that it stays in L1 or close to it, but all columns of
+// kernels that are chosen for few. Between passes over a split depth a piece's
+// accumulators can't be taken apart.
+void SetPostOps(const KernelQuery& query, Plan* plan) {
+  plan->post_ops = nullptr;
+  if (!query.has_post_ops) return;
+  constexpr std::ptrdiff_t kTileElements = 8192;
+  const Kernel& kernel = *plan->choice.kernel;
+  const BlockMap& map = plan->map;
+  plan->post_ops = PostOpsOf(plan->choice.path);
+  plan->tile_rows = std::min(map.piece_rows, map.rows);
+  plan->tile_cols = std::min(map.piece_cols, map.cols);
+  if (map.depth_block < plan->kernel_depth) return;
+  const auto cut = [](std::ptrdiff_t most, std::ptrdiff_t unit,
+                      std::ptrdiff_t* size) {
+    *size = std::min(*size, std::max(unit, most / unit * unit));
+  };
+  const SideShape& rhs = plan->side.rhs.shape;
+  if (kernel.max_cols == kernels::kNoLimit) {
+    cut(kTileElements / plan->tile_rows,
+        std::max<std::ptrdiff_t>(kernel.tile_cols, rhs.panel_width),
+        &plan->tile_cols);
+  }
+  cut(kTileElements / plan->tile_cols, kernel.tile_rows, &plan->tile_rows);
+}
+
+// Bytes of a tile, whichever way it lies.
+std::size_t TileBytes(const Plan& plan) {
+  if (plan.post_ops == nullptr) return 0;
+  const Scalar scalar = InfoOf(plan.choice.kernel->family).accum;
+  return BytesOf(scalar, kernels::TileStride(plan.tile_rows) *
+                             kernels::TileStride(plan.tile_cols));
+}
+
 // Hands out offsets.
 std::size_t Take(std::size_t bytes, std::size_t* taken) {
   const std::size_t offset = *taken;
@@ -170,6 +205,7 @@ void LayOutScratch(Plan* plan) {
   plan->shared_bytes = 0;
   plan->thread_bytes = 0;
   Take(AccumBytesOfBlock(*plan), &plan->thread_bytes);
+  plan->tile_at = Take(TileBytes(*plan), &plan->thread_bytes);
   for (const Side s : kSides) {
     SidePlan& side = plan->side[s];
     const bool is_lhs = s == Side::kLhs;
@@ -251,6 +287,7 @@ void MakePlan(const KernelQuery& query, const KernelChoice& choice,
   plan->kernel_depth = std::min(lhs_depth, rhs_depth);
   plan->padded_depth = std::max(lhs_depth, rhs_depth);
   CutIntoBlocks(limit, caches, plan);
+  SetPostOps(query, plan);
   LayOutScratch(plan);
 }
 

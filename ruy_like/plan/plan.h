@@ -67,6 +67,12 @@ struct Plan {
   // begin with the accumulators that are saved between passes over depth; and
   // the sum of that.
   std::size_t shared_bytes, thread_bytes, scratch_bytes;
+  // Of products with post-ops; the routine is else null. The kernel fills a
+  // tile of at most so many rows and columns, which is small unless depth is
+  // split, in each thread's part.
+  kernels::PostOpFn* post_ops;
+  std::ptrdiff_t tile_rows, tile_cols;
+  std::size_t tile_at;
 };
 
 // How many threads a plan may have.

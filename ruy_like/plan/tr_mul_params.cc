@@ -41,6 +41,13 @@ RUY_LIKE_HOT void SwapSides(TrMulParams* params) {
   kernels::EpilogueArgs& epilogue = params->epilogue;
   SwapField(&epilogue.dst_row_stride, &epilogue.dst_col_stride);
   epilogue.channels_are_rows = !epilogue.channels_are_rows;
+  if (params->has_post_ops) {
+    kernels::PostOpTerms& terms = params->post_ops;
+    for (kernels::PostTerm* term :
+         {&terms.slope, &terms.factor, &terms.residual}) {
+      SwapField(&term->row_stride, &term->col_stride);
+    }
+  }
   if (params->scaled()) {
     kernels::ScaleArgs& scales = params->scales;
     SwapField(&scales.lhs, &scales.rhs);
@@ -73,6 +80,18 @@ kernels::EpilogueArgs EpilogueAt(const kernels::EpilogueArgs& args,
     if (scales->lhs_per_row) scales->lhs += row;
     if (scales->rhs_per_col) scales->rhs += col;
     at.scales = scales;
+  }
+  return at;
+}
+
+kernels::PostOpTerms PostOpsAt(const kernels::PostOpTerms& terms,
+                               std::ptrdiff_t row, std::ptrdiff_t col) {
+  kernels::PostOpTerms at = terms;
+  for (kernels::PostTerm* term : {&at.slope, &at.factor, &at.residual}) {
+    if (term->data == nullptr) continue;
+    term->data =
+        static_cast<const char*>(term->data) +
+        BytesOf(term->scalar, row * term->row_stride + col * term->col_stride);
   }
   return at;
 }

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "ruy_like/kernels/kernel.h"
+#include "ruy_like/kernels/post_ops.h"
 #include "ruy_like/mul_params.h"
 #include "ruy_like/packed/operand.h"
 #include "ruy_like/scalar.h"
@@ -27,6 +28,10 @@ struct TrMulParams {
   bool in_order;         // for cores that issue in order; set by product.cc
   kernels::EpilogueArgs epilogue;
   kernels::ScaleArgs scales;  // if scaled(), those of the whole dst
+  // What kernels leave to post-ops, which then add the epilogue's bias and
+  // clamp to its bounds, too; of the whole dst, not set if there is nothing.
+  bool has_post_ops;
+  kernels::PostOpTerms post_ops;
   // Family kGroupScaled: how the activations are quantized, their zero
   // points per column or null, and then the sums of the weights' rows.
   bool scales_per_group;
@@ -48,6 +53,10 @@ void SwapSides(TrMulParams* params);
 kernels::EpilogueArgs EpilogueAt(const kernels::EpilogueArgs& args,
                                  std::ptrdiff_t row, std::ptrdiff_t col,
                                  kernels::ScaleArgs* scales);
+
+// The same of post-ops.
+kernels::PostOpTerms PostOpsAt(const kernels::PostOpTerms& terms,
+                               std::ptrdiff_t row, std::ptrdiff_t col);
 
 }  // namespace ruy_like
 

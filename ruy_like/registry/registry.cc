@@ -343,6 +343,22 @@ KernelChoice SelectKernel(const KernelQuery& query, Path permitted,
   return choice;
 }
 
+kernels::PostOpFn* PostOpsOf(Path path) {
+  const auto is_path = [path](const PathKernels& p) { return p.path == path; };
+  const PathKernels& of =
+      *std::find_if(std::begin(kPathKernels), std::end(kPathKernels), is_path);
+  // The path itself or the best one that it inherits; portable has the routine.
+  kernels::PostOpFn* best = nullptr;
+  for (const PathKernels& from : kPathKernels) {
+    kernels::PostOpFn* const post_ops = from.table().post_ops;
+    if (post_ops != nullptr && (&from == &of || Inherits(of, from))) {
+      best = post_ops;
+    }
+    if (&from == &of) break;
+  }
+  return best;
+}
+
 Path OwnerOf(const Kernel& kernel) {
   for (const PathKernels& path : kPathKernels) {
     const KernelTable table = path.table();

@@ -26,6 +26,10 @@ namespace ruy_like {
 // empty for a path that is not compiled in. `path` must be a single bit.
 kernels::KernelTable KernelsOf(Path path);
 
+// What follows a product on this path (kernels/post_ops.h), inherited or not.
+// Its bits are those of every other path's.
+kernels::PostOpFn* PostOpsOf(Path path);
+
 // What selection depends on. Rows, columns and sides are as the caller of Mul
 // sees them.
 struct KernelQuery {
@@ -40,6 +44,9 @@ struct KernelQuery {
   SidePair<ValueRange> range = {ValueRange::kFull, ValueRange::kFull};
   // Adjacent dst elements: in a column (true) or in a row.
   bool dst_col_major;
+  // The call asks for what kernels leave to the path's post-ops. Does not
+  // decide on the kernel.
+  bool has_post_ops = false;
   // PackedLayout's kernel_format of an operand that the caller has packed, else
   // null.
   SidePair<const kernels::PanelFormat*> packed = {nullptr, nullptr};
@@ -84,6 +91,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline QueryKey KeyOf(const KernelQuery& query) {
   append(1, query.cached.rhs);
   append(1, query.dst_col_major);
   append(8, query.level_span);
+  append(1, query.has_post_ops);
   return {query.rows,         query.cols, query.depth,
           query.group_levels, small,      query.packed};
 }

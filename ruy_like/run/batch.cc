@@ -72,7 +72,9 @@ ProductStep StepBetween(const BatchSteps& steps, ptrdiff_t from, ptrdiff_t to) {
   return {{step(steps.inner.side.lhs, steps.outer.side.lhs),
            step(steps.inner.side.rhs, steps.outer.side.rhs)},
           step(steps.inner.dst, steps.outer.dst),
-          step(steps.inner.bias, steps.outer.bias)};
+          step(steps.inner.bias, steps.outer.bias),
+          step(steps.inner.factor, steps.outer.factor),
+          step(steps.inner.residual, steps.outer.residual)};
 }
 
 Product::Addresses AddressesAt(const TrMulParams& from,
@@ -83,6 +85,10 @@ Product::Addresses AddressesAt(const TrMulParams& from,
   }
   addresses.dst = static_cast<char*>(from.epilogue.dst) + step.dst;
   addresses.bias = Moved(from.epilogue.bias, step.bias);
+  if (from.has_post_ops) {
+    addresses.factor = Moved(from.post_ops.factor.data, step.factor);
+    addresses.residual = Moved(from.post_ops.residual.data, step.residual);
+  }
   return addresses;
 }
 
@@ -93,8 +99,7 @@ void MoveParams(const BatchSteps& steps, ptrdiff_t product,
   const Product::Addresses to =
       AddressesAt(*params, StepBetween(steps, 0, product));
   for (const Side side : kSides) params->side[side].data = to.side[side];
-  params->epilogue.dst = to.dst;
-  params->epilogue.bias = to.bias;
+  Product::SetAddresses(to, params);
 }
 
 void RunWhole(const Plan& plan, char* scratch, Product* product) {

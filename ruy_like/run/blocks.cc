@@ -17,6 +17,7 @@
 //
 // Tested in test/run/blocks_test.cc.
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "absl/base/attributes.h"
@@ -57,7 +58,7 @@ RUY_LIKE_HOT void Product::Work(int thread) {
 }
 
 // The epilogue begins with the piece.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline void Product::RunPiece(
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void Product::RunKernel(
     const BlockExtent& piece, Levels levels, Panels lhs, Panels rhs,
     const EpilogueArgs& epilogue, char* accum) const {
   const kernels::Kernel& kernel = *plan_->choice.kernel;
@@ -81,6 +82,80 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void Product::RunPiece(
   const TraceSpan span(TraceSpan::kKernel, kernel.name, args.rows, args.depth,
                        args.cols);
   RoutineFor(kernel, params_.in_order)(&args);
+}
+
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void Product::RunPiece(
+    const BlockExtent& piece, Levels levels, Panels lhs, Panels rhs,
+    const EpilogueArgs& epilogue, char* accum, char* scratch) const {
+  const bool is_last = levels.start + levels.count == plan_->kernel_depth;
+  if (ABSL_PREDICT_FALSE(plan_->post_ops != nullptr) && is_last) {
+    return RunWithPostOps(piece, levels, lhs, rhs, epilogue, accum, scratch);
+  }
+  RunKernel(piece, levels, lhs, rhs, epilogue, accum);
+}
+
+// Accumulators as they are.
+void WriteTo(void* tile, Scalar scalar, ptrdiff_t stride,
+             EpilogueArgs* epilogue) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  EpilogueArgs& e = *epilogue;
+  const bool col_major = e.dst_row_stride == 1;
+  e.dst = tile;
+  e.dst_scalar = scalar;
+  e.dst_row_stride = col_major ? 1 : stride;
+  e.dst_col_stride = col_major ? stride : 1;
+  e.bias = nullptr;
+  e.needs_general = false;
+  e.dst_zero_point = 0;
+  e.clamp_min = std::numeric_limits<std::int32_t>::min();
+  e.clamp_max = std::numeric_limits<std::int32_t>::max();
+  e.clamp_min_f = -kInfinity;
+  e.clamp_max_f = kInfinity;
+}
+
+// The last pass of a piece, a tile at a time.
+ABSL_ATTRIBUTE_NOINLINE void Product::RunWithPostOps(
+    const BlockExtent& piece, Levels levels, Panels lhs, Panels rhs,
+    const EpilogueArgs& epilogue, char* accum, char* scratch) const {
+  const Plan& plan = *plan_;
+  kernels::PostOpArgs args;
+  args.tile = scratch + plan.tile_at;
+  args.tile_scalar = params_.scaled()
+                         ? Scalar::kF32
+                         : InfoOf(plan.choice.kernel->family).accum;
+  BlockExtent part;
+  for (ptrdiff_t col = piece.start_col; col < piece.end_col;
+       col += plan.tile_cols) {
+    part.start_col = col;
+    part.end_col = std::min(col + plan.tile_cols, piece.end_col);
+    const Panels part_rhs = {
+        rhs.data +
+            side_.rhs.shape->Offset(col - piece.start_col, 0, rhs.stride_bytes),
+        rhs.stride_bytes};
+    for (ptrdiff_t row = piece.start_row; row < piece.end_row;
+         row += plan.tile_rows) {
+      part.start_row = row;
+      part.end_row = std::min(row + plan.tile_rows, piece.end_row);
+      kernels::ScaleArgs scales;
+      const EpilogueArgs of_part = EpilogueAt(epilogue, row - piece.start_row,
+                                              col - piece.start_col, &scales);
+      args.rows = part.end_row - row;
+      args.cols = part.end_col - col;
+      args.tile_stride = kernels::TileStride(
+          of_part.dst_row_stride == 1 ? args.rows : args.cols);
+      EpilogueArgs to_tile = of_part;
+      WriteTo(scratch + plan.tile_at, args.tile_scalar, args.tile_stride,
+              &to_tile);
+      RunKernel(part, levels,
+                {lhs.data + side_.lhs.shape->Offset(row - piece.start_row, 0,
+                                                    lhs.stride_bytes),
+                 lhs.stride_bytes},
+                part_rhs, to_tile, accum);
+      args.epilogue = &of_part;
+      args.terms = PostOpsAt(params_.post_ops, row, col);
+      plan.post_ops(&args);
+    }
+  }
 }
 
 // Begins with the piece.
@@ -163,12 +238,13 @@ RUY_LIKE_HOT void Product::RunBlock(ptrdiff_t index, char* scratch) {
         EpilogueAt(params_.epilogue, block.start_row, block.start_col, &scales);
     epilogue = &of_block;
   }
-  RunPiece(block, levels, lhs, rhs, *epilogue, nullptr);
+  RunPiece(block, levels, lhs, rhs, *epilogue, nullptr, scratch);
 }
 
 bool Product::IsOneCall() const {
   return BlockCount(plan_->map) == 1 && !plan_->map.in_pieces &&
-         params_.depth() > 0 && source_.lhs == SideSource::kInPlace &&
+         params_.depth() > 0 && !params_.has_post_ops &&
+         source_.lhs == SideSource::kInPlace &&
          source_.rhs == SideSource::kInPlace;
 }
 
@@ -185,7 +261,7 @@ RUY_LIKE_HOT void Product::RunSeries(const Addresses& first,
   epilogue.dst = first.dst;
   epilogue.bias = first.bias;
   for (;;) {
-    RunPiece(whole, levels, lhs, rhs, epilogue, nullptr);
+    RunKernel(whole, levels, lhs, rhs, epilogue, nullptr);
     if (--count == 0) return;
     lhs.data += step.side.lhs;
     rhs.data += step.side.rhs;
@@ -244,7 +320,7 @@ char* Product::RunRowOfPieces(const BlockExtent& block, ptrdiff_t first_row,
     }
     RunPiece(piece, levels, lhs,
              PanelsOf(Side::kRhs, block.start_col, col, levels, scratch),
-             epilogue, accum);
+             epilogue, accum, scratch);
     if (accum != nullptr) {
       accum += PieceAccumBytes(*plan_->choice.kernel, piece.end_row - first_row,
                                piece.end_col - col);

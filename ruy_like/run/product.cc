@@ -281,8 +281,16 @@ RUY_LIKE_HOT void Product::MoveTo(const Addresses& addresses) {
     if (source_[side] == SideSource::kInPlace) side_[side].ReadInPlace();
     InitPacking(side, shared_scratch_);
   }
-  params_.epilogue.dst = addresses.dst;
-  params_.epilogue.bias = addresses.bias;
+  SetAddresses(addresses, &params_);
+}
+
+RUY_LIKE_HOT void Product::SetAddresses(const Addresses& addresses,
+                                        TrMulParams* params) {
+  params->epilogue.dst = addresses.dst;
+  params->epilogue.bias = addresses.bias;
+  if (!params->has_post_ops) return;
+  params->post_ops.factor.data = addresses.factor;
+  params->post_ops.residual.data = addresses.residual;
 }
 
 RUY_LIKE_HOT absl::Status Product::Prepare(Workers workers, int thread_limit,

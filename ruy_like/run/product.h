@@ -48,7 +48,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void EnterFloatState(
 // Bytes from the addresses of one product of a batch to another one's.
 struct ProductStep {
   SidePair<std::ptrdiff_t> side;
-  std::ptrdiff_t dst, bias;
+  std::ptrdiff_t dst, bias, factor, residual;
 };
 
 class Product final {
@@ -108,8 +108,10 @@ class Product final {
   struct Addresses {
     SidePair<const void*> side;  // the kernel's
     void* dst;
-    const void* bias;
+    const void *bias, *factor, *residual;
   };
+  // Sets all addresses of *params but those of the sides.
+  static void SetAddresses(const Addresses& addresses, TrMulParams* params);
   void MoveTo(const Addresses& addresses);
   // Whether the product is one call of a kernel that reads both sides without
   // packing, so that products of this plan differ by addresses alone.
@@ -169,8 +171,15 @@ class Product final {
                     std::ptrdiff_t end, char* scratch);
   kernels::GroupArgs GroupsAt(const BlockExtent& piece) const;
   bool HasGroups() const { return params_.family == Family::kGroupScaled; }
+  void RunKernel(const BlockExtent& piece, Levels levels, Panels lhs,
+                 Panels rhs, const kernels::EpilogueArgs& epilogue,
+                 char* accum) const;
   void RunPiece(const BlockExtent& piece, Levels levels, Panels lhs, Panels rhs,
-                const kernels::EpilogueArgs& epilogue, char* accum) const;
+                const kernels::EpilogueArgs& epilogue, char* accum,
+                char* scratch) const;
+  void RunWithPostOps(const BlockExtent& piece, Levels levels, Panels lhs,
+                      Panels rhs, const kernels::EpilogueArgs& epilogue,
+                      char* accum, char* scratch) const;
   void RunInPieces(const BlockExtent& block, char* scratch) const;
   char* RunRowOfPieces(const BlockExtent& block, std::ptrdiff_t first_row,
                        Levels levels, char* accum, char* scratch) const;

@@ -192,6 +192,25 @@ struct SimdNeon : Simd128<SimdNeon, int32x4_t, float32x4_t> {
   RUY_LIKE_UNARY(Int, BitsOf, Float, vreinterpretq_s32_f32)
   RUY_LIKE_UNARY(Float, AsFloat, Int, vreinterpretq_f32_s32)
 
+#if RUY_LIKE_NEON_64
+  // ## For activation.h, which says what they do
+  RUY_LIKE_BINARY(Float, DivFloat, vdivq_f32)
+  static RUY_LIKE_ALWAYS_INLINE Float IfNegative(Float x, Float if_negative,
+                                                 Float otherwise) {
+    return vbslq_f32(vreinterpretq_u32_s32(vshrq_n_s32(BitsOf(x), 31)),
+                     if_negative, otherwise);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Float CopySign(Float magnitude, Float sign) {
+    return vbslq_f32(vdupq_n_u32(0x80000000), sign, magnitude);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Float ShiftToExponent(Float x) {
+    return AsFloat(vshlq_n_s32(BitsOf(x), 23));
+  }
+  // At any alignment.
+  RUY_LIKE_UNARY(Float, LoadVector, const float*, vld1q_f32)
+  RUY_LIKE_UNARY(Int, LoadVector, const int32_t*, vld1q_s32)
+#endif
+
   // ## 16-bit floats (float16.h has the formats)
   template <Scalar kFrom>
   static RUY_LIKE_ALWAYS_INLINE Float Widen(uint16x4_t x) {

@@ -57,7 +57,6 @@ TEST_P(PanelKernelTest, EveryEpilogue) {
         p.channels_are_rows = bits & 2;
         p.per_channel = bits & 4;
         p.bias = bits & 8;
-        p.beta = 0;
         if (kernel().family == Family::k8x8) {
           p.lhs_zero_point = bits & 16 ? -128 : 0;
           p.rhs_zero_point = bits & 32 ? 255 : 0;
@@ -76,7 +75,6 @@ TEST_P(IntPanelKernelTest, ScalesExactly) {
     p.dst_scalar = i % 2 == 0 ? Scalar::kI16 : Scalar::kI8;
     p.bias = p.wide_bias = true;
     p.per_channel = i % 3 != 0;
-    p.beta = 0;
     if (i % 5 != 0) p.channels_are_rows = true;
     Check(p);
   }
@@ -99,7 +97,6 @@ TEST_P(IntPanelKernelTest, PacksExactly) {
           p.wide_bias = wide_bias;
           p.exponents = kSmall;
           p.unit_multiplier = false;
-          p.beta = 0;
           Check(p);
         }
       }
@@ -162,7 +159,6 @@ TEST_P(FloatPanelKernelTest, DoesNotDependOnNeighboursOrPasses) {
   p.dst_scalar = DstScalars(kernel()).back();
   p.lhs_fill = p.rhs_fill = Fill::kFractions;
   p.bias = false;
-  p.beta = 0;
   p.passes.clear();
   const auto whole = KernelRun::Make(kernel(), p, &rng_);
   whole->Execute();

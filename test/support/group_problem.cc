@@ -182,6 +182,24 @@ void CheckProduct(const Shape& shape, Rng* rng, Context* context,
     params.quantize = ActivationScales::kPerGroup;
   }
 
+  if (rng->OneIn(3)) params.beta = 0.75f;
+  // An activation, a factor per channel, and a residual that is dst or apart.
+  PostOps ops;
+  GuardedMatrix<Dst> residual(dst.matrix.layout().rows(),
+                              dst.matrix.layout().cols(), RandomOrder(rng), 1);
+  const bool in_place = rng->OneIn(2);
+  if (rng->OneIn(2)) {
+    FillElements(&residual.matrix, [rng] { return RandomFloat(rng); });
+    ops.activation = static_cast<ruy_like::Activation>(rng->Between(0, 7));
+    ops.slope = 0.5f;
+    if (rng->OneIn(2)) {
+      ops.factor = PostOperand::PerChannel(
+          absl::MakeConstSpan(bias.as<float>(), bias.bytes() / sizeof(float)));
+    }
+    ops.residual = in_place ? dst.matrix : residual.matrix;
+    params.post_ops = &ops;
+  }
+
   MulOptions options;
   options.max_num_threads = static_cast<int>(rng->Between(0, 8));
   const absl::Status status = is_lhs ? Mul(*packed, activations.matrix, params,
@@ -198,6 +216,12 @@ void CheckProduct(const Shape& shape, Rng* rng, Context* context,
         params.channel_dimension == ChannelDimension::kRow
             ? ChannelDimension::kCol
             : ChannelDimension::kRow;
+  }
+  PostOps reference_ops = ops;
+  if (params.post_ops != nullptr) {
+    const Matrix<Dst>& own = in_place ? expected.matrix : residual.matrix;
+    reference_ops.residual = is_lhs ? own : Transposed(own);
+    reference_params.post_ops = &reference_ops;
   }
   ReferenceGroupMul(
       weights.description,

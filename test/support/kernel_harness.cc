@@ -198,7 +198,7 @@ class TypedRun final : public KernelRun {
     for (std::ptrdiff_t c = 0; c < problem_.cols; ++c) {
       for (std::ptrdiff_t r = 0; r < problem_.rows; ++r) {
         const std::ptrdiff_t i = DstIndex(r, c);
-        if (kernel_.any_order) radius[i] = Radius(r, c, expected[i]);
+        if (kernel_.any_order) radius[i] = Radius(r, c);
         expected[i] = internal::ReferenceEpilogue<Accum, Dst>(
             Sum(r, c), params_, IsTransposed() ? c : r, IsTransposed() ? r : c,
             problem_.dst_zero_point, &expected[i]);
@@ -248,8 +248,6 @@ class TypedRun final : public KernelRun {
       params_.set_rhs_scale(*rhs);
       if (lhs_many) params_.set_lhs_scale_perrow(lhs);
       if (rhs_many) params_.set_rhs_scale_percol(rhs);
-    } else {
-      params_.set_beta(static_cast<Dst>(problem_.beta));
     }
   }
 
@@ -267,10 +265,10 @@ class TypedRun final : public KernelRun {
   // How far a float sum in another order may be from the expected element,
   // which has an error of its own. The bound is Higham's (Accuracy and
   // Stability of Numerical Algorithms, section 3.1).
-  double Radius(std::ptrdiff_t row, std::ptrdiff_t col, Dst old) {
+  double Radius(std::ptrdiff_t row, std::ptrdiff_t col) {
     const double* a = lhs_.Column(row);
     const double* b = rhs_.Column(col);
-    double magnitude = std::fabs(problem_.beta * static_cast<double>(old));
+    double magnitude = 0;
     if (problem_.bias) {
       magnitude += std::fabs(
           static_cast<double>(bias_[problem_.channels_are_rows ? row : col]));
@@ -366,8 +364,7 @@ void PrintTo(const KernelProblem& p, std::ostream* os) {
       << p.exponents.min << ".." << p.exponents.max
       << (p.unit_multiplier ? ", unit" : "")
       << (p.rounds_twice ? ", rounded twice" : "") << ", clamp " << p.clamp_min
-      << ".." << p.clamp_max << ", beta " << p.beta
-      << (p.lhs_scale_per_row ? ", lhs scales" : "")
+      << ".." << p.clamp_max << (p.lhs_scale_per_row ? ", lhs scales" : "")
       << (p.rhs_scale_per_col ? ", rhs scales" : "")
       << (p.rhs_scale_first ? ", rhs first" : "");
 }
@@ -377,7 +374,6 @@ KernelProblem DrawProblem(const Kernel& kernel, std::ptrdiff_t rows,
   static const Exponents kExponents[] = {
       kSmall, kNegative, kUpToZero, kAny, {-31, 30}, {-31, -20}, {1, 8}, {0, 0},
   };
-  static const double kBetas[] = {1, -7, INT32_MIN};
   const auto coin = [rng] { return rng->OneIn(2); };
   const std::vector<Scalar> dst_scalars = DstScalars(kernel);
   KernelProblem p;
@@ -405,10 +401,6 @@ KernelProblem DrawProblem(const Kernel& kernel, std::ptrdiff_t rows,
     p.rhs_zero_point = DrawZeroPoint(rng);
   }
   if (!IsFloat(kernel)) p.dst_zero_point = DrawZeroPoint(rng);
-  if (coin()) {
-    if (IsFloat(kernel)) p.beta = 1 - 1.5 * coin();
-    if (p.dst_scalar == Scalar::kI32) p.beta = kBetas[rng->Next() % 3];
-  }
   p.lhs_scale_per_row = coin();
   p.rhs_scale_per_col = coin();
   p.rhs_scale_first = coin();
@@ -544,8 +536,6 @@ EpilogueArgs KernelRun::MakeEpilogue(bool quantized) {
   EpilogueArgs e = {};
   e.dst_row_stride = p.col_major ? 1 : dst_stride_;
   e.dst_col_stride = p.col_major ? dst_stride_ : 1;
-  e.accumulates = e.needs_general = p.beta != 0;
-  e.beta = p.beta;
   e.channels_are_rows = p.channels_are_rows;
   e.per_channel = p.per_channel;
   if (quantized) {
@@ -662,7 +652,6 @@ void KernelTest::CheckSizes(const std::vector<std::ptrdiff_t>& rows,
 void KernelTest::CheckSpecialValues(KernelProblem problem) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const std::ptrdiff_t last = problem.depth - 1;
-  problem.beta = 0;
   const auto run = KernelRun::Make(kernel(), problem, &rng_);
   run->lhs().Set(last, 0, std::nan(""));
   run->lhs().Set(last, problem.rows - 2, std::nan(""));

@@ -87,7 +87,6 @@ struct KernelProblem {
   // Cut to the range of an integer dst.
   double clamp_min = -std::numeric_limits<double>::infinity();
   double clamp_max = std::numeric_limits<double>::infinity();
-  double beta = 0;
   // For a float dst of integers.
   bool lhs_scale_per_row = false, rhs_scale_per_col = false;
   bool rhs_scale_first = false;

@@ -1,5 +1,5 @@
 // Back-end: the AMX kernel's epilogue to any dst that amx_byte_units.h does not
-// serve: int16, int32 and float, dst that accumulates, exponents above 0; the
+// serve: int16, int32 and float, exponents above 0; the
 // uncertain lanes of an 8-bit dst; all products of bfloat16.
 //
 // Included by amx_kernel.h. Squares of 16 x 16 accumulators go through

@@ -138,90 +138,6 @@ RUY_LIKE_NOINLINE void StoreRowMajor(const SpilledTile<Accum>& tile,
   }
 }
 
-// acc + beta * old; `old` has the bits of dst's old values.
-template <class V>
-RUY_LIKE_ALWAYS_INLINE typename V::Int PlusOld(typename V::Int acc,
-                                               typename V::Int old,
-                                               const EpilogueArgs& e) {
-  return V::Add(acc, V::Mul(old, V::Set(static_cast<int32_t>(e.beta))));
-}
-template <class V>
-RUY_LIKE_ALWAYS_INLINE typename V::Float PlusOld(typename V::Float acc,
-                                                 typename V::Int old,
-                                                 const EpilogueArgs& e) {
-  return V::AddFloat(acc, V::MulFloat(V::AsFloat(old),
-                                      V::SetFloat(static_cast<float>(e.beta))));
-}
-
-// Reads `count` vectors of n elements of dst, 32 bits each and `stride`
-// elements apart, as the columns of `square`, V::kLanes apart, or as its rows.
-template <class V>
-__attribute__((noinline)) void LoadSquare(const int32_t* dst, ptrdiff_t stride,
-                                          int count, int n, bool as_rows,
-                                          int32_t* square) {
-  const typename V::Mask mask = V::FirstLanes(n);
-  for (int i = 0; i < count; ++i) {
-    V::StoreAligned(square + i * V::kLanes, V::LoadMasked(dst, mask));
-    dst += stride;
-  }
-  if (!as_rows) return;
-  typename V::Int m[V::kLanes];
-  for (int i = 0; i < V::kLanes; ++i) {
-    m[i] = V::LoadAligned(square + i * V::kLanes);
-  }
-  V::Transpose(m);
-  for (int i = 0; i < V::kLanes; ++i) {
-    V::StoreAligned(square + i * V::kLanes, m[i]);
-  }
-}
-
-// Adds beta times the old values of dst, whose elements have 32 bits, to the
-// accumulators of a tile. Their term is the first one in the formulas, so that
-// routines that store the tile need not know it. Not inlined: other calls
-// should not pay for it.
-template <class V, typename Accum>
-__attribute__((noinline)) void AddOld(const SpilledTile<Accum>& tile,
-                                      const EpilogueArgs& e) {
-  constexpr int kLanes = V::kLanes;
-  alignas(64) int32_t square[kLanes * kLanes] = {};
-  const bool as_rows = e.dst_row_stride != 1;
-  for (int col = 0; col < tile.cols; col += kLanes) {
-    for (int row = 0; row < tile.rows; row += kLanes) {
-      const SpilledTile<Accum> part = tile.Part(row, col, kLanes, kLanes);
-      LoadSquare<V>(reinterpret_cast<const int32_t*>(DstOf(part, e)),
-                    as_rows ? e.dst_row_stride : e.dst_col_stride,
-                    as_rows ? part.rows : part.cols,
-                    as_rows ? part.cols : part.rows, as_rows, square);
-      for (int c = 0; c < part.cols; ++c) {
-        Accum* const p = part.acc + c * part.col_stride;
-        V::StoreAligned(p, PlusOld<V>(V::LoadAligned(p),
-                                      V::LoadAligned(square + c * kLanes), e));
-      }
-    }
-  }
-}
-
-// The same for a dst of 16-bit floats.
-template <class V, Scalar kDst>
-RUY_LIKE_NOINLINE void AddOldFloat16(const SpilledTile<float>& tile,
-                                     const EpilogueArgs& e) {
-  const typename V::Float beta = V::SetFloat(static_cast<float>(e.beta));
-  for (int col = 0; col < tile.cols; ++col) {
-    for (int row = 0; row < tile.rows; row += V::kLanes) {
-      const SpilledTile<float> part = tile.Part(row, col, V::kLanes, 1);
-      const char* from = DstOf(part, e);
-      uint16_t old[V::kLanes] = {};
-      for (int i = 0; i < part.rows; ++i) {
-        __builtin_memcpy(old + i, from, sizeof(old[i]));
-        from += e.dst_row_stride * static_cast<ptrdiff_t>(sizeof(old[i]));
-      }
-      const typename V::Float x = V::template LoadWidened<kDst>(old);
-      V::StoreAligned(part.acc, V::AddFloat(V::LoadAligned(part.acc),
-                                            V::MulFloat(x, beta)));
-    }
-  }
-}
-
 // Cuts a tile of integers into parts of at most `max_cols` columns. Elements of
 // a square have 32 bits, whatever dst's are: `store_columns` is for dst's own
 // columns, `store_square` for those of a square.
@@ -261,7 +177,6 @@ RUY_LIKE_ALWAYS_INLINE void StoreTile(const SpilledTile<int32_t>& tile,
   const bool one_column =
       scaling != Scaling::kIdentity && e.per_channel && !e.channels_are_rows;
   const int max_cols = one_column ? 1 : V::kLanes;
-  if (e.accumulates) AddOld<V>(tile, e);
   if (e.output == Output::kScaled) {
     StoreColumnsFn<int32_t>* const store = ChooseStoreScaledColumns<V>(e);
     return StoreParts<V>(tile, e, max_cols, store, store);
@@ -278,7 +193,6 @@ RUY_LIKE_ALWAYS_INLINE void StoreTile(const SpilledTile<int32_t>& tile,
 template <class V, Scalar kDst>
 RUY_LIKE_NOINLINE void StoreFloat16Tile(const SpilledTile<float>& tile,
                                         const EpilogueArgs& e) {
-  if (e.accumulates) AddOldFloat16<V, kDst>(tile, e);
   StoreWhole<V>(tile, e, StoreFloat16Columns<V, kDst, int16_t>,
                 StoreFloat16Columns<V, kDst, int32_t>);
 }
@@ -294,7 +208,6 @@ RUY_LIKE_ALWAYS_INLINE void StoreTile(const SpilledTile<float>& tile,
     default:
       break;
   }
-  if (e.accumulates) AddOld<V>(tile, e);
   StoreWhole<V>(tile, e, StoreFloatColumns<V>, StoreFloatColumns<V>);
 }
 

@@ -1,0 +1,61 @@
+// Back-end contract: what follows the product in a tile of dst, by one routine
+// of the path for all of its kernels.
+//
+// Called by run/blocks.cc for calls that ask for it: a kernel has then written
+// its accumulators, without bias and bounds, to a small buffer that is still in
+// a near cache; the routine makes dst of them. Plain data only, as kernel.h.
+//
+//   float    x = acc + beta * dst + bias
+//            x = activation(x) * factor + residual
+//            dst = clamp(x), rounded to dst's type
+//   double   dst = clamp(acc + beta * dst + bias), rounded to dst's type
+//   int32    dst = clamp(acc + beta * dst + bias), modulo 2^32 before the clamp
+//
+// Each product and each sum is rounded by itself, and is there only if its term
+// is. A NaN stays one.
+#ifndef RUY_LIKE_KERNELS_POST_OPS_H_
+#define RUY_LIKE_KERNELS_POST_OPS_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ruy_like/activation.h"
+#include "ruy_like/kernels/kernel.h"
+#include "ruy_like/scalar.h"
+
+namespace ruy_like::kernels {
+
+// A matrix that is read element by element: (r, c) is r * row_stride + c *
+// col_stride elements after the first. A stride of 0: one value per column, per
+// row, or for all.
+struct PostTerm {
+  const void* data;  // null: no term
+  Scalar scalar;
+  ptrdiff_t row_stride, col_stride;
+};
+
+// What a call asks for; of the whole dst, or from a tile's first element on.
+struct PostOpTerms {
+  Activation activation;
+  bool accumulates;  // beta * dst is added
+  double beta;       // exact for every type of dst
+  PostTerm slope;    // of kLeakyRelu
+  PostTerm factor, residual;
+};
+
+struct PostOpArgs {
+  ptrdiff_t rows, cols;
+  // The accumulators, float, double or int32: columns without gaps, or rows if
+  // those of dst are contiguous, tile_stride elements apart. 64-byte aligned;
+  // tile_stride is a multiple of 16.
+  const void* tile;
+  Scalar tile_scalar;
+  ptrdiff_t tile_stride;
+  // dst, bias and bounds of the tile.
+  const EpilogueArgs* epilogue;
+  PostOpTerms terms;
+};
+
+}  // namespace ruy_like::kernels
+
+#endif  // RUY_LIKE_KERNELS_POST_OPS_H_
