@@ -87,7 +87,7 @@ struct Sequences {
   struct Exp {
     Float power, r, q;
 
-    // Of m + rest; with kHasRest m is rounded.
+    // For m + rest; with kHasRest m is rounded.
     template <bool kHasRest = false>
     RUY_LIKE_ACTIVATION_INLINE Exp Of(Float m, Float rest = Float()) {
       // The sum's last bits are n and the exponent's bias.

@@ -148,7 +148,7 @@ class RUY_LIKE_EXPORT PackedGroupWeights final {
 RUY_LIKE_EXPORT absl::StatusOr<PackedGroupWeights> PackGroupWeights(
     const GroupWeights& weights, Context* context);
 
-// What Mul does apart from the product itself:
+// Mul's settings apart from the product itself:
 //
 //   dst = clamp(weights * activations + beta * dst + bias)
 //

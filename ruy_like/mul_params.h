@@ -252,7 +252,7 @@ class MulParams final {
     beta_ = value;
   }
 
-  // What follows a product whose dst has floats; null, the default, for
+  // Steps after a product whose dst has floats; null, the default, for
   // nothing.
   const PostOps* post_ops() const { return post_ops_; }
   void set_post_ops(const PostOps* value) { post_ops_ = value; }

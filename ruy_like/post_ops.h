@@ -35,9 +35,9 @@ class PostOperand final {
   bool is_per_channel() const { return kind_ == Kind::kPerChannel; }
   const void* data() const { return data_; }
   Scalar scalar() const { return scalar_; }
-  // Of a matrix.
+  // A matrix's.
   const Layout& layout() const { return layout_; }
-  // Of values per channel.
+  // The number of values per channel.
   std::ptrdiff_t channels() const { return channels_; }
 
  private:
@@ -61,7 +61,7 @@ class PostOperand final {
 // GroupMulParams by pointer; must stay valid during the call.
 struct PostOps {
   Activation activation = Activation::kNone;
-  // Of kLeakyRelu: one slope, or one per channel. ReLU has 0, or a clamp.
+  // kLeakyRelu's: one slope, or one per channel. ReLU has 0, or a clamp.
   float slope = 0;
   absl::Span<const float> slope_perchannel;
   PostOperand factor;

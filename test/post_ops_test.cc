@@ -1,4 +1,4 @@
-// What follows a product in the same call (PostOps, beta), on every path, by
+// Post-ops and beta in the same call as the product, on every path, by
 // every way into the library: bit for bit the oracle's; and what is refused.
 #include "ruy_like/post_ops.h"
 

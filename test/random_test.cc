@@ -4,8 +4,8 @@
 //
 // Problem i is RandomProblem(S + i), so that the seed in a failure message,
 // with --num_problems=1, reproduces it; as many products with group-scaled
-// weights follow, from the same seeds. The defaults suit CI; a release wants
-// 100,000 and more. Ends with what was covered.
+// weights follow, and with post-ops, from the same seeds. The defaults suit CI;
+// a release wants 100,000 and more. Ends with what was covered.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -25,6 +25,7 @@
 #include "test/support/group_problem.h"
 #include "test/support/mul_problem.h"
 #include "test/support/mul_runner.h"
+#include "test/support/post_problem.h"
 #include "test/support/test_util.h"
 
 namespace ruy_like {
@@ -138,6 +139,26 @@ TEST(RandomTest, AllPathsGiveTheReferencesGroupSums) {
   if (num_problems >= 1000) {
     // 4 and 8 bits, types of scales, of activations and of dst.
     EXPECT_EQ(types.size(), 2u * 3 * 3 * 2);
+  }
+}
+
+TEST(RandomTest, AllPathsGiveTheReferencesPostOps) {
+  const std::vector<std::unique_ptr<Context>> contexts = ContextsOfPaths();
+  std::map<std::string, std::int64_t> drawn;
+  for (std::int64_t i = 0; i < num_problems; ++i) {
+    const std::uint64_t seed = first_seed + i;
+    std::string what;
+    for (const std::unique_ptr<Context>& context : contexts) {
+      context->set_max_num_threads(1 + static_cast<int>(seed % 3));
+      CheckPostOps(RandomGroupShape(seed), seed, context.get(), &what);
+      ASSERT_FALSE(HasFatalFailure())
+          << "\nagain: --num_problems=1 --seed=" << seed;
+    }
+    ++drawn[what];
+  }
+  Print("post-ops", drawn);
+  if (num_problems >= 1000) {
+    EXPECT_EQ(drawn.size(), 8u * 3);  // activations by types of dst
   }
 }
 

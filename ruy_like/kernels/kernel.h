@@ -249,7 +249,7 @@ struct Kernel {
   KernelFn* run_in_order = nullptr;
 };
 
-// What follows the product in a tile of dst; see post_ops.h.
+// A path's routine for what follows the product in a tile; see post_ops.h.
 struct PostOpArgs;
 typedef void PostOpFn(const PostOpArgs* args);
 

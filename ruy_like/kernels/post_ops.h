@@ -34,7 +34,8 @@ struct PostTerm {
   ptrdiff_t row_stride, col_stride;
 };
 
-// What a call asks for; of the whole dst, or from a tile's first element on.
+// The terms that a call asks for: of the whole dst, or from a tile's first
+// element on.
 struct PostOpTerms {
   Activation activation;
   bool accumulates;  // beta * dst is added

@@ -67,7 +67,7 @@ struct Plan {
   // begin with the accumulators that are saved between passes over depth; and
   // the sum of that.
   std::size_t shared_bytes, thread_bytes, scratch_bytes;
-  // Of products with post-ops; the routine is else null. The kernel fills a
+  // Post-ops; null if the product has none. The kernel fills a
   // tile of at most so many rows and columns, which is small unless depth is
   // split, in each thread's part.
   kernels::PostOpFn* post_ops;

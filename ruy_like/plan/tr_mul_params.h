@@ -28,8 +28,9 @@ struct TrMulParams {
   bool in_order;         // for cores that issue in order; set by product.cc
   kernels::EpilogueArgs epilogue;
   kernels::ScaleArgs scales;  // if scaled(), those of the whole dst
-  // What kernels leave to post-ops, which then add the epilogue's bias and
-  // clamp to its bounds, too; of the whole dst, not set if there is nothing.
+  // Steps that kernels leave to post-ops, which then add the epilogue's bias
+  // and clamp to its bounds, too; of the whole dst, not set if there is
+  // nothing.
   bool has_post_ops;
   kernels::PostOpTerms post_ops;
   // Family kGroupScaled: how the activations are quantized, their zero

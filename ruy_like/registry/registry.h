@@ -26,7 +26,7 @@ namespace ruy_like {
 // empty for a path that is not compiled in. `path` must be a single bit.
 kernels::KernelTable KernelsOf(Path path);
 
-// What follows a product on this path (kernels/post_ops.h), inherited or not.
+// The path's routine of post-ops (kernels/post_ops.h), inherited or not.
 // Its bits are those of every other path's.
 kernels::PostOpFn* PostOpsOf(Path path);
 

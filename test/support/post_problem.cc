@@ -173,7 +173,7 @@ void CheckTypes(const Shape& shape, Rng* rng, Context* context,
   *what = std::string(NameOf(ops.activation)) + ", " +
           ScalarName(internal::ScalarOf<Dst>());
 
-  // What the path sums up, in a matrix like dst.
+  // The path's sums, in a matrix like dst.
   using Sum = std::conditional_t<Params::kScaled, Dst, float>;
   std::vector<Dst> expected = result;
   std::vector<Sum> sums(static_cast<std::size_t>(dst_stride));
