@@ -137,8 +137,9 @@ TEST(RandomTest, AllPathsGiveTheReferencesGroupSums) {
   Print("types", types);
   Print("threads", threads);
   if (num_problems >= 1000) {
-    // 4 and 8 bits, types of scales, of activations and of dst.
-    EXPECT_EQ(types.size(), 2u * 3 * 3 * 2);
+    // 4 and 8 bits, tables of 4 and 2 bits; types of scales, of activations and
+    // of dst.
+    EXPECT_EQ(types.size(), 4u * 3 * 3 * 2);
   }
 }
 
