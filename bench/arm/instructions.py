@@ -149,7 +149,7 @@ def build_ruy(machine, sources, program):
       subprocess.run(compiler + ['-c', os.path.join(sources, 'ruy', name), '-o',
                                  objects[-1]], check=True)
   subprocess.run(
-      compiler + ['-DMUL_CALLS_OF_RUY', os.path.join(HERE, 'mul_calls.cc')] +
+      compiler + ['-DMUL_CALLS_OF_RUY', os.path.join(ROOT, 'bench/mul_calls.cc')] +
       objects + [os.path.join(libraries(machine), 'libcpuinfo.so'), '-lpthread',
                  f'-Wl,-rpath-link,{libraries(machine)}', '-o', program],
       check=True)

@@ -1,4 +1,4 @@
-// Products for what counts their instructions (instructions.py):
+// Products for what counts their instructions (record.py, arm/instructions.py):
 //
 //   mul_calls <path> < cases
 //
@@ -12,6 +12,8 @@
 //         u8pc   the same with multipliers per row
 //         s32    int8 to raw int32
 //         f32    float
+//         s8s16, f64, bf16, f16   int8 by int16 to int32, double, 16-bit floats
+//                to float; not with ruy
 //         s4g32, s4g128, s8g32, s8g128   weights of 4 or 8 bits in groups of 32
 //                or 128 levels by int8 columns; not with ruy
 // orders  r or c (row- or column-major) for lhs, rhs and dst: rcc
@@ -19,7 +21,8 @@
 //
 // On one thread. Two calls come before those that are counted: kCalls between
 // two system calls that nothing else makes, getppid(), at which the emulator's
-// plugin reports. A line of the output names the kernel that ran.
+// plugin reports, and two requests of Callgrind, whose file has them alone. A
+// line of the output names the kernel that ran.
 //
 // Built with MUL_CALLS_OF_RUY it calls the library ruy instead, whose interface
 // is the same here.
@@ -31,6 +34,13 @@
 #include <cstring>
 #include <type_traits>
 #include <vector>
+
+#if __has_include(<valgrind/callgrind.h>) && !defined(__riscv)
+#include <valgrind/callgrind.h>
+#else
+#define CALLGRIND_ZERO_STATS
+#define CALLGRIND_DUMP_STATS
+#endif
 
 #ifdef MUL_CALLS_OF_RUY
 #include "ruy/ruy.h"
@@ -103,8 +113,9 @@ std::vector<T> RandomData(std::ptrdiff_t size) {
   unsigned state = 1;
   for (T& x : data) {
     state = state * 1664525 + 1013904223;
-    x = static_cast<T>(static_cast<int>(state >> 24) -
-                       (std::is_unsigned<T>::value ? 0 : 128));
+    const int value =
+        static_cast<int>(state >> 24) - (std::is_unsigned<T>::value ? 0 : 128);
+    x = static_cast<T>(static_cast<float>(value));
   }
   return data;
 }
@@ -117,8 +128,7 @@ void Describe(int rows, int cols, char order, T* data,
   matrix->set_data(data);
 }
 
-// multiply(context), two times and then, between two calls that the plugin
-// knows, kCalls times.
+// multiply(context), two times and then kCalls times, which are counted.
 template <typename MultiplyOnce>
 bool Count(library::Path path, const MultiplyOnce& multiply) {
   library::Context context;
@@ -127,26 +137,29 @@ bool Count(library::Path path, const MultiplyOnce& multiply) {
   bool ok = true;
   for (int i = 0; i < 2; ++i) ok = multiply(&context) && ok;
   getppid();
+  CALLGRIND_ZERO_STATS;
   for (int i = 0; i < kCalls; ++i) ok = multiply(&context) && ok;
+  CALLGRIND_DUMP_STATS;
   getppid();
   std::printf("%d %s\n", kCalls, KernelOf(context));
   return ok;
 }
 
-template <typename T, typename Accum, typename Dst>
+template <typename T, typename Rhs = T, typename Accum, typename Dst>
 bool Run(const Case& c, library::Path path,
          const library::MulParams<Accum, Dst>& mul_params) {
   std::vector<T> lhs_data = RandomData<T>(std::ptrdiff_t{c.rows} * c.depth);
-  std::vector<T> rhs_data = RandomData<T>(std::ptrdiff_t{c.depth} * c.cols);
+  std::vector<Rhs> rhs_data = RandomData<Rhs>(std::ptrdiff_t{c.depth} * c.cols);
   std::vector<Dst> dst_data(static_cast<std::size_t>(c.rows) * c.cols);
-  library::Matrix<T> lhs, rhs;
+  library::Matrix<T> lhs;
+  library::Matrix<Rhs> rhs;
   library::Matrix<Dst> dst;
   Describe(c.rows, c.depth, c.orders[0], lhs_data.data(), &lhs);
   Describe(c.depth, c.cols, c.orders[1], rhs_data.data(), &rhs);
   Describe(c.rows, c.cols, c.orders[2], dst_data.data(), &dst);
   if (std::is_same<T, std::uint8_t>::value) {
     lhs.set_zero_point(static_cast<T>(128));
-    rhs.set_zero_point(static_cast<T>(120));
+    rhs.set_zero_point(static_cast<Rhs>(120));
     dst.set_zero_point(static_cast<Dst>(128));
   }
   if (std::strcmp(c.cached, "lhs") == 0) {
@@ -226,7 +239,19 @@ bool RunCase(const Case& c, library::Path path) {
     return Run<std::int8_t>(c, path,
                             library::MulParams<std::int32_t, std::int32_t>());
   }
-  return c.Is("f32") && Run<float>(c, path, library::MulParams<float, float>());
+  const auto float_params = library::MulParams<float, float>();
+#ifndef MUL_CALLS_OF_RUY
+  if (c.Is("bf16")) return Run<library::BFloat16>(c, path, float_params);
+  if (c.Is("f16")) return Run<library::Float16>(c, path, float_params);
+  if (c.Is("f64")) {
+    return Run<double>(c, path, library::MulParams<double, double>());
+  }
+  if (c.Is("s8s16")) {
+    return Run<std::int8_t, std::int16_t>(
+        c, path, library::MulParams<std::int32_t, std::int32_t>());
+  }
+#endif
+  return c.Is("f32") && Run<float>(c, path, float_params);
 }
 
 int Main(int argc, char** argv) {

@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""Instructions that calls execute, recorded over commits.
+
+  bench/record.py append [--riscv]   counts, appends to bench/record/, makes the page
+  bench/record.py check [--riscv]    counts; fails where a call takes over 1% more
+                                     than in the last record, unless a commit since
+                                     then has the trailer Instructions-Rise: <reason>
+  bench/record.py page               makes bench/record/index.html
+
+bench/record.sh builds what this counts and calls it. Counted are mul_calls of
+build/release under Callgrind, on the paths that every x86 of the last ten years has,
+and with --riscv those of build/riscv64 in qemu: numbers that are the same on every
+machine, but not with other compilers or C libraries, whose versions are noted: the
+check passes over a record with others, and says so. Times are not recorded here.
+"""
+import argparse
+import datetime
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+RECORD = os.path.join(HERE, 'record')
+TRAILER = 'Instructions-Rise'
+TOLERANCE = 1.01
+
+SHAPES = ((64, 64, 64), (33, 77, 129), (256, 256, 1))
+# Type, orders of lhs, rhs and dst, cached operand: as mul_calls.cc has them.
+KINDS = (('s8', 'rcc', 'none'), ('s8', 'rcc', 'lhs'), ('s8pc', 'rcc', 'none'),
+         ('s8', 'rrr', 'none'), ('u8', 'rcc', 'none'), ('u8pc', 'rrr', 'lhs'),
+         ('s32', 'ccc', 'none'), ('s8s16', 'rcc', 'none'), ('f32', 'rcc', 'none'),
+         ('f32', 'rcc', 'lhs'), ('f32', 'ccc', 'none'), ('bf16', 'rcc', 'none'),
+         ('f16', 'rcc', 'none'))
+CASES = [kind + (shape,) for kind in KINDS for shape in SHAPES]
+CASES += [('f64', 'rcc', 'none', SHAPES[0]), ('s8', 'rcc', 'none', (16, 16, 16)),
+          ('f32', 'rcc', 'none', (16, 16, 16)), ('s8', 'rcc', 'none', (5, 7, 9)),
+          ('f32', 'rcc', 'none', (5, 7, 9))]
+CASES += [(scalar, 'rcc', 'none', (64, 256, cols))
+          for scalar in ('s4g32', 's8g128') for cols in (1, 16)]
+
+
+def name_of(path, case):
+  scalar, orders, cached, shape = case
+  return ' '.join((path, scalar, orders, cached, 'x'.join(map(str, shape))))
+
+
+def count_x86(folder):
+  """Instructions by name of call, under Callgrind."""
+  program = os.path.join(ROOT, 'build/release/bench/mul_calls')
+  lines = ''.join(f'{scalar} {orders} {cached} {" ".join(map(str, shape))}\n'
+                  for scalar, orders, cached, shape in CASES)
+  counts = {}
+  for path in ('portable', 'avx2'):
+    out = os.path.join(folder, path)
+    run = subprocess.run(
+        ['valgrind', '--tool=callgrind', '-q', f'--callgrind-out-file={out}', program,
+         path],
+        input=lines, capture_output=True, text=True, check=False)
+    if run.returncode != 0:
+      sys.exit(f'{program} {path}: {run.stderr[-500:]}')
+    calls = [int(line.split(' ', 1)[0]) for line in run.stdout.splitlines()]
+    for i, (case, number) in enumerate(zip(CASES, calls)):
+      with open(f'{out}.{i + 1}') as dump:
+        total = int(re.search(r'^totals: (\d+)', dump.read(), re.M).group(1))
+      counts[name_of(path, case)] = total // number
+  return counts
+
+
+def count_riscv(folder):
+  sys.path.insert(0, os.path.join(HERE, 'arm'))
+  import instructions  # in that folder
+  counter = instructions.Counter(instructions.RISCV, folder)
+  program = os.path.join(ROOT, 'build/riscv64/bench/mul_calls')
+  cases = [case for case in CASES if case[3] == SHAPES[0]]
+  return {name_of(path, case): int(number)
+          for path in ('portable', 'rvv128')
+          for case, (number, _) in zip(cases, counter.count(program, path, cases))}
+
+
+def git(*args):
+  return subprocess.run(['git', '-C', ROOT, *args], capture_output=True, text=True,
+                        check=True).stdout.strip()
+
+
+def versions(compiler):
+  """What counts depend on besides the sources."""
+  names = {}
+  for name, command in (('compiler', [compiler, '--version']),
+                        ('libc', ['ldd', '--version'])):
+    names[name] = subprocess.run(command, capture_output=True, text=True,
+                                 check=True).stdout.splitlines()[0]
+  return names
+
+
+def read(target):
+  try:
+    with open(os.path.join(RECORD, target + '.json')) as file:
+      return json.load(file)
+  except FileNotFoundError:
+    return []
+
+
+def reasons_since_record(target):
+  """The trailers of the commits since the record was last written."""
+  path = f'bench/record/{target}.json'
+  written = git('log', '-1', '--format=%H', '--', path)
+  commits = f'{written}..HEAD' if written else 'HEAD'
+  text = git('log', f'--format=%(trailers:key={TRAILER},valueonly,separator=%x0A)',
+             commits)
+  return [line for line in text.splitlines() if line]
+
+
+def rises(entry, counts):
+  """Calls over the tolerance as (name, before, now)."""
+  return [(name, before, counts[name]) for name, before in entry['calls'].items()
+          if name in counts and counts[name] > before * TOLERANCE]
+
+
+def make_page():
+  data = {target: read(target) for target in ('x86', 'riscv64')}
+  with open(os.path.join(RECORD, 'page.html')) as file:
+    page = file.read()
+  page = page.replace('/*DATA*/', json.dumps(data, separators=(',', ':')))
+  with open(os.path.join(RECORD, 'index.html'), 'w') as file:
+    file.write(page)
+
+
+def print_rises(found):
+  for name, before, now in sorted(found, key=lambda rise: rise[1] / rise[2]):
+    print(f'{name:40} {before:9} {now:9} {100 * now / before - 100:+6.1f}%')
+
+
+def check(target, counts, names, reasons):
+  """Whether the counts are as low as the last record, or there is a reason."""
+  entries = read(target)
+  if not entries:
+    print(f'SKIPPED: no record of {target}')
+    return True
+  last = entries[-1]
+  if last['versions'] != names:
+    print(f'SKIPPED: {names} here, {last["versions"]} in the last record')
+    return True
+  found = rises(last, counts)
+  falls = [name for name, before in last['calls'].items()
+           if name in counts and counts[name] * TOLERANCE < before]
+  print(f'{len(counts)} calls, {len(found)} of them over 1% above the record of '
+        f'{last["commit"][:9]}, {len(falls)} as far below')
+  print_rises(found)
+  if found and not reasons:
+    print(f'FAILED: a commit since then must say why, in a trailer {TRAILER}:\n'
+          'Then bench/record.sh makes these counts the record.')
+    return False
+  return True
+
+
+def main():
+  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+  parser.add_argument('command', choices=('append', 'check', 'page'))
+  parser.add_argument('--riscv', action='store_true')
+  args = parser.parse_args()
+  if args.command == 'page':
+    make_page()
+    return
+  target = 'riscv64' if args.riscv else 'x86'
+  with tempfile.TemporaryDirectory() as folder:
+    counts = count_riscv(folder) if args.riscv else count_x86(folder)
+  names = versions('clang++-19' if args.riscv else 'c++')
+  reasons = reasons_since_record(target)
+  ok = check(target, counts, names, reasons)
+  if args.command == 'append' and ok:
+    entries = read(target)
+    entries.append({'commit': git('rev-parse', 'HEAD'),
+                    'date': datetime.date.today().isoformat(),
+                    'subject': git('log', '-1', '--format=%s'), 'versions': names,
+                    'reasons': reasons, 'calls': counts})
+    # A line for each, so that appending changes none.
+    with open(os.path.join(RECORD, target + '.json'), 'w') as file:
+      file.write('[\n' + ',\n'.join(json.dumps(entry) for entry in entries) + '\n]\n')
+    make_page()
+  sys.exit(0 if ok else 1)
+
+
+if __name__ == '__main__':
+  main()
