@@ -6,7 +6,8 @@
 NumPy multiplies integers by plain loops and floats by the BLAS that it finds, so
 run it with OPENBLAS_NUM_THREADS=1. What it takes too long for is timed once, at a
 smaller size. ONNX Runtime is there if `third_party/install.sh npm_peers` was run:
-it multiplies constant weights, and its int8 result is int8.
+it multiplies constant int8 weights, by a slow way if the activations are int8, too,
+and its results are of the activations' type.
 """
 
 import json
@@ -58,7 +59,7 @@ def onnxruntime_rates(size):
     with tempfile.TemporaryDirectory() as folder:
         work = pathlib.Path(folder)
         (work / "shapes.txt").write_text(f"{size} {size} {size}\n")
-        for types in ("s8", "f32"):
+        for types in ("s8u8", "s8", "f32"):
             subprocess.run([sys.executable, top / "bench/peers/onnx_models.py", "--out",
                             work / types, "--types", types, work / "shapes.txt"],
                            check=True)
@@ -84,7 +85,8 @@ def main():
         rates.append(2e-9 * actual_size**3 / seconds(function, rounds))
         print(f"| {name} | {rates[-1]:.0f} |", flush=True)
     for types, rate in onnxruntime_rates(size).items():
-        names.append({"s8": "onnxruntime int8, packed",
+        names.append({"s8u8": "onnxruntime uint8, packed",
+                      "s8": "onnxruntime int8, packed",
                       "f32": "onnxruntime float32, packed"}[types])
         rates.append(rate)
         print(f"| {names[-1]} | {rate:.0f} |")
