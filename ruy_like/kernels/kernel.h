@@ -190,6 +190,8 @@ struct Kernel {
   // Applies only to products of at most this many columns; or kNoLimit. A path
   // uses its first applicable kernel, those of kind kNarrowInPlace first.
   int max_cols = kNoLimit;
+  // The same where the lhs has fewer than 2^20 elements.
+  int max_cols_of_small_lhs = kNoLimit;
   // With fewer columns products take the kernel of a lower path.
   int min_cols = 0;
   // With group scales: applies only to products of at least so many columns

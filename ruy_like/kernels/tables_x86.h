@@ -32,7 +32,8 @@ using NarrowPanelsOf =
                       Tiles::kNarrowCols>;
 
 template <class Tiles, class Op, class FlippedOp = Op>
-using ByLevelOf = NarrowByLevelKernel<Op, Tiles::kByLevelCols, FlippedOp>;
+using ByLevelOf =
+    NarrowByLevelKernel<Op, Tiles::kByLevelCols, FlippedOp, /*kLargeCols=*/8>;
 
 // Bytes by bytes without VNNI: int7 exactly by bytes, others widened to int16.
 template <class Tiles>

@@ -17,8 +17,8 @@ struct Tiles256 {
   // That of narrow kernels, and its vectors of integers for a single column.
   static constexpr int kNarrowVectors = 4, kNarrowCols = 2;
   static constexpr int kOneColumnVectors = 6;
-  // Columns of integers up to which a lhs by level is read in place; with more
-  // it is packed (doc/tuning.md).
+  // Columns of integers up to which a small lhs by level is read in place; with
+  // more it is packed (doc/tuning.md).
   static constexpr int kByLevelCols = 4;
   // The same of 16-bit floats, which take half of the loads.
   static constexpr int kFloat16OneColumnVectors = 8;

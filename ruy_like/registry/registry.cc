@@ -93,6 +93,10 @@ const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
     return "it does not sum in order of depth, as the call asks";
   }
   if (query.cols > kernel.max_cols) return "too many columns";
+  if (query.cols > kernel.max_cols_of_small_lhs &&
+      !HasAtLeast(1 << 20, query.rows, query.depth)) {
+    return "too many columns for a lhs that small";
+  }
   if (query.cols < kernel.min_cols) return "too few columns";
   if (kernel.min_group_elements != 0 &&
       !HasAtLeast(kernel.min_group_elements, query.cols, query.group_levels)) {

@@ -27,7 +27,7 @@ TEST(SelectKernelTest, NarrowProductsReadTheWideSideInPlace) {
       {"avx512vnni", Query(kI8, kU8, 4, 500, 1000, kRow, kCol, kRow),
        "Avx512Vnni_U8InPlaceS8_16x16x16", true},
       // Not contiguous along depth, or packed already.
-      {"avx512vnni", Query(kI8, kI8, 1000, 500, 7, kCol),
+      {"avx512vnni", Query(kI8, kI8, 1000, 500, 9, kCol),
        "Avx512Vnni_S8U8_48x8x4"},
       {"avx512vnni", cached, "Avx512Vnni_S8U8_64x4x4"},
       {"avx512vnni", Query(kI8, kI16, 1000, 500, 2),
@@ -195,6 +195,9 @@ TEST(SelectKernelTest, NarrowProductsByLevel) {
   const auto cols = [](Scalar lhs, Scalar rhs, std::ptrdiff_t cols) {
     return Query(lhs, rhs, 1000, 500, cols, kCol);
   };
+  const auto large = [](Scalar lhs, Scalar rhs, std::ptrdiff_t cols) {
+    return Query(lhs, rhs, 1024, 1024, cols, kCol);
+  };
   const auto one_row = [](Scalar type) {
     return Query(type, type, 1, 500, 1000, kRow, kRow, kRow);
   };
@@ -207,22 +210,25 @@ TEST(SelectKernelTest, NarrowProductsByLevel) {
       {"avx2", cols(kF32, kF32, 16), "Avx2_F32ByLevelF32_64x16x1"},
       {"avx2", one_row(kF32), "Avx2_F32ByLevelF32_64x16x1", true},
       {"avx2", WithCachedLhs(cols(kF32, kF32, 1)), "Avx2_F32F32_32x2x1"},
-      {"avx512vnni", cols(kI8, kU8, 1), "Avx512Vnni_S8ByLevelU8_64x6x1"},
-      {"avx512vnni", cols(kU8, kI8, 2), "Avx512Vnni_U8ByLevelS8_64x6x1"},
-      {"avx512vnni", one_row(kI8), "Avx512Vnni_S8ByLevelU8_64x6x1", true},
-      {"avx512vnni", cols(kI8, kI8, 3), "Avx512Vnni_S8ByLevelU8_64x6x1"},
-      {"avx512vnni", cols(kI8, kI8, 7), "Avx512Vnni_S8U8_48x8x4"},
+      {"avx512vnni", cols(kI8, kU8, 1), "Avx512Vnni_S8ByLevelU8_64x8x1"},
+      {"avx512vnni", cols(kU8, kI8, 2), "Avx512Vnni_U8ByLevelS8_64x8x1"},
+      {"avx512vnni", one_row(kI8), "Avx512Vnni_S8ByLevelU8_64x8x1", true},
+      {"avx512vnni", cols(kI8, kI8, 3), "Avx512Vnni_S8ByLevelU8_64x8x1"},
+      {"avx512vnni", cols(kI8, kI8, 9), "Avx512Vnni_S8U8_48x8x4"},
       {"avx512vnni", cols(kI8, Scalar::kI16, 6),
-       "Avx512Vnni_S8ByLevelS16_32x6x1"},
-      {"avx2", cols(Scalar::kI16, kI8, 4), "Avx2_S16ByLevelW16_16x4x1"},
-      {"avxvnni", cols(kI8, kU8, 2), "AvxVnni_S8ByLevelU8_32x4x1"},
-      {"avxvnni", cols(kU8, kI8, 1), "AvxVnni_U8ByLevelS8_32x4x1"},
-      {"avx512", one_row(kI8), "Avx512_S8ByLevelW16_32x6x1", true},
-      {"avx512", cols(kU8, kI8, 2), "Avx512_U8ByLevelW16_32x6x1"},
-      {"avx2", one_row(kI8), "Avx2_S8ByLevelW16_16x4x1", true},
-      {"avx2", cols(kU8, kU8, 2), "Avx2_U8ByLevelW16_16x4x1"},
-      {"avx2", cols(kI8, kI8, 3), "Avx2_S8ByLevelW16_16x4x1"},
+       "Avx512Vnni_S8ByLevelS16_32x8x1"},
+      {"avx2", cols(Scalar::kI16, kI8, 4), "Avx2_S16ByLevelW16_16x8x1"},
+      {"avxvnni", cols(kI8, kU8, 2), "AvxVnni_S8ByLevelU8_32x8x1"},
+      {"avxvnni", cols(kU8, kI8, 1), "AvxVnni_U8ByLevelS8_32x8x1"},
+      {"avx512", one_row(kI8), "Avx512_S8ByLevelW16_32x8x1", true},
+      {"avx512", cols(kU8, kI8, 2), "Avx512_U8ByLevelW16_32x8x1"},
+      {"avx2", one_row(kI8), "Avx2_S8ByLevelW16_16x8x1", true},
+      {"avx2", cols(kU8, kU8, 2), "Avx2_U8ByLevelW16_16x8x1"},
+      {"avx2", cols(kI8, kI8, 3), "Avx2_S8ByLevelW16_16x8x1"},
       {"avx2", cols(kI8, kI8, 5), "Avx2_S8W16_16x6x2"},
+      // Packing a large one takes longer.
+      {"avx2", large(kI8, kI8, 8), "Avx2_S8ByLevelW16_16x8x1"},
+      {"avx2", large(kI8, kI8, 9), "Avx2_S8W16_16x6x2"},
   });
 }
 
