@@ -108,10 +108,12 @@ ABSL_ATTRIBUTE_NOINLINE void SetPostOps(const MulCall& call,
   const PostOps& ops = *call.post_ops;
   const bool by_row = params->epilogue.channels_are_rows;
   terms.activation = ops.activation;
-  terms.slope = ops.slope_perchannel.empty()
-                    ? kernels::PostTerm{&ops.slope, Scalar::kF32, 0, 0}
-                    : TermOf(PostOperand::PerChannel(ops.slope_perchannel),
-                             ops.slope_perchannel.data(), by_row);
+  if (ops.activation == Activation::kLeakyRelu) {
+    terms.slope = ops.slope_perchannel.empty()
+                      ? kernels::PostTerm{&ops.slope, Scalar::kF32, 0, 0}
+                      : TermOf(PostOperand::PerChannel(ops.slope_perchannel),
+                               ops.slope_perchannel.data(), by_row);
+  }
   if (!ops.factor.is_none()) {
     terms.factor = TermOf(ops.factor, call.factor, by_row);
   }

@@ -28,6 +28,21 @@ struct PostParts {
   const T *old, *bias, *slope, *factor, *residual;
 };
 
+// Elements from each run's part to the next run's.
+struct PostSteps {
+  ptrdiff_t old, bias, slope, factor, residual;
+
+  // A null pointer's step is 0.
+  template <typename T>
+  RUY_LIKE_ALWAYS_INLINE void Move(PostParts<T>* parts) const {
+    parts->old += old;
+    parts->bias += bias;
+    parts->slope += slope;
+    parts->factor += factor;
+    parts->residual += residual;
+  }
+};
+
 // A call's terms as runs see them: `along` from element to element of a run,
 // `across` from run to run.
 template <class V>
@@ -69,6 +84,25 @@ class PostRuns {
             Part(args_.terms.factor, run, at, n, buffers[3]),
             Part(args_.terms.residual, run, at, n, buffers[4])};
   }
+  // The first run's elements, if those of every term lie along runs as T, so
+  // that runs need no buffers but one for a single slope; *steps are from run
+  // to run.
+  template <typename T>
+  bool LieAlong(T* buffer, PostParts<T>* parts, PostSteps* steps) const {
+    const PostTerm& slope = args_.terms.slope;
+    if (slope.data != nullptr && Along(slope) == 0 && Across(slope) == 0 &&
+        Length() <= kPostPart) {
+      Gather(static_cast<const T*>(slope.data), 0, kPostPart, buffer);
+      parts->slope = buffer;
+      steps->slope = 0;
+    } else if (!LiesAlong(slope, &parts->slope, &steps->slope)) {
+      return false;
+    }
+    return LiesAlong(old_, &parts->old, &steps->old) &&
+           LiesAlong(bias_, &parts->bias, &steps->bias) &&
+           LiesAlong(args_.terms.factor, &parts->factor, &steps->factor) &&
+           LiesAlong(args_.terms.residual, &parts->residual, &steps->residual);
+  }
   // Element `at` of a run.
   double Element(const PostTerm& term, ptrdiff_t run, ptrdiff_t at) const {
     const ptrdiff_t offset = run * Across(term) + at * Along(term);
@@ -88,6 +122,15 @@ class PostRuns {
     return col_major_ ? term.col_stride : term.row_stride;
   }
 
+  template <typename T>
+  RUY_LIKE_ALWAYS_INLINE bool LiesAlong(const PostTerm& term, const T** part,
+                                        ptrdiff_t* step) const {
+    *part = static_cast<const T*>(term.data);
+    *step = term.data == nullptr ? 0 : Across(term);
+    return term.data == nullptr ||
+           (Along(term) == 1 &&
+            kScalarBytes[static_cast<int>(term.scalar)] == sizeof(T));
+  }
   template <typename T>
   RUY_LIKE_ALWAYS_INLINE const T* Part(const PostTerm& term, ptrdiff_t run,
                                        ptrdiff_t at, int n, T* buffer) const {
@@ -226,6 +269,17 @@ struct PostLoops {
     float rounded[kPostPart];
     const ptrdiff_t count = runs.Count();
     const ptrdiff_t length = runs.Length();
+    PostParts<float> all;
+    PostSteps steps;
+    if (e.dst_scalar == Scalar::kF32 &&
+        runs.LieAlong(buffers[0], &all, &steps)) {
+      for (ptrdiff_t run = 0; run < count; ++run) {
+        run_part(runs.template Tile<float>(run, 0), static_cast<int>(length),
+                 all, beta, bounds, runs.template Dst<float>(run, 0));
+        steps.Move(&all);
+      }
+      return;
+    }
     for (ptrdiff_t run = 0; run < count; ++run) {
       for (ptrdiff_t at = 0; at < length; at += kPostPart) {
         const int n = Min(length - at, kPostPart);
