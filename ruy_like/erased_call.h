@@ -55,8 +55,9 @@ struct MulCall {
   // Null for none; else where the elements of its operands are.
   const PostOps* post_ops = nullptr;
   const void *factor, *residual;
-  // MulParams::lengths().
-  const std::ptrdiff_t* lengths = nullptr;
+  // MulParams::GetLengths(); not set if has_lengths is false.
+  bool has_lengths = false;
+  std::ptrdiff_t lengths[internal::kChannelArrayCount];
   MultiplierRounding rounding = MultiplierRounding::kOnce;
   // Set by callers that have validated the call themselves: it is not checked
   // again. max_exponent is then an upper bound on the exponents.
@@ -156,7 +157,7 @@ void CompleteCall(const MulParams<Accum, Dst>& mul_params,
   call->rhs_scale = mul_params.rhs_scale();
   call->lhs_scale_perrow = mul_params.lhs_scale_perrow();
   call->rhs_scale_percol = mul_params.rhs_scale_percol();
-  call->lengths = mul_params.lengths();
+  call->has_lengths = mul_params.GetLengths(call->lengths);
   SetPostOps(mul_params.post_ops(), call);
   call->beta = ExactDouble(mul_params.beta());
   call->clamp_min = ExactDouble(mul_params.clamp_min());

@@ -257,10 +257,17 @@ class MulParams final {
   const PostOps* post_ops() const { return post_ops_; }
   void set_post_ops(const PostOps* value) { post_ops_ = value; }
 
-  // For the library: the lengths of arrays, by ChannelArrayIndex,
-  // kUnknownLength for those set as pointers; null if all were.
-  const std::ptrdiff_t* lengths() const {
-    return has_lengths_ ? lengths_ : nullptr;
+  // For the library: copies the lengths of arrays, by ChannelArrayIndex,
+  // kUnknownLength for those set as pointers; returns false if all were. (A
+  // pointer to them would keep compilers from knowing the other fields'
+  // values.)
+  bool GetLengths(
+      std::ptrdiff_t (&lengths)[internal::kChannelArrayCount]) const {
+    if (!has_lengths_) return false;
+    for (int i = 0; i < internal::kChannelArrayCount; ++i) {
+      lengths[i] = lengths_[i];
+    }
+    return true;
   }
 
  private:

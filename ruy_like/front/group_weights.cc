@@ -317,7 +317,7 @@ void CallOf<GroupMulParams>::Complete(const GroupMulParams& params,
   call->lhs_scale_perrow = weights_are_lhs ? nullptr : params.activation_scales;
   call->rhs_scale_percol = weights_are_lhs ? params.activation_scales : nullptr;
   call->beta = ExactDouble(params.beta);
-  call->lengths = nullptr;
+  call->has_lengths = false;
   SetPostOps(params.post_ops, call);
   call->clamp_min = ExactDouble(params.clamp_min);
   call->clamp_max = ExactDouble(params.clamp_max);

@@ -740,7 +740,7 @@ RUY_LIKE_HOT absl::Status Validate(const MulCall& call,
     absl::Status status = ValidatePostOps(call);
     if (!status.ok()) return status;
   }
-  if (call.lengths != nullptr) {
+  if (call.has_lengths) {
     absl::Status status = ValidateLengths(call);
     if (!status.ok()) return status;
   }

@@ -150,8 +150,8 @@ void PackedSide::PackTo(void* buffer, PackedData* packed) {
   Use(*packed);
 }
 
-RUY_LIKE_HOT void PackedSide::Pack(std::ptrdiff_t start, std::ptrdiff_t end,
-                                   char* scratch) const {
+__attribute__((flatten)) RUY_LIKE_HOT void PackedSide::Pack(
+    std::ptrdiff_t start, std::ptrdiff_t end, char* scratch) const {
   PackLevels(start, end, 0, shape->padded_depth,
              const_cast<char*>(data) + Offset(start, 0),
              writable_sums == nullptr ? nullptr : writable_sums + start,
