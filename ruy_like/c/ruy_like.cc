@@ -130,7 +130,7 @@ rl_status Call(std::initializer_list<Pointer> pointers,
   return status.ok() ? RL_OK : StoreError(status);
 }
 
-// What each product comes through is inlined, and the wording of errors is not:
+// The way of every product is inlined, and the wording of errors is not:
 // it must not cost a product of a few elements much.
 #define RUY_LIKE_INLINE ABSL_ATTRIBUTE_ALWAYS_INLINE inline
 
@@ -290,7 +290,7 @@ bool HasGroups(const rl_matrix* matrix) {
 
 // ## Parameters
 
-// What becomes of the accumulators (mul_params.h).
+// The epilogue: how accumulators become dst (mul_params.h).
 enum Kind : unsigned {
   kFloatDst = 1,
   kRawDst = 2,

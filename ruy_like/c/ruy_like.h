@@ -227,8 +227,8 @@ RL_API rl_status rl_context_set_executor(rl_context* context,
                                          const rl_executor* executor);
 // Forgets cached operands: before their data changes or is freed.
 RL_API rl_status rl_context_clear_cache(rl_context* context);
-// What the last successful product ran, "none" and "" before the first; "" for
-// a null context. The strings stay valid. Never wait.
+// Path and kernel of the last successful product, "none" and "" before it; ""
+// for a null context. The strings stay valid. Never wait.
 RL_API const char* rl_context_last_path(const rl_context* context);
 RL_API const char* rl_context_last_kernel(const rl_context* context);
 
