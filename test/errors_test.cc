@@ -172,7 +172,7 @@ TEST(ErrorsTest, DstOfConstData) {
 }
 
 TEST(ErrorsTest, UnknownOrderOfFloatSums) {
-  for (const int value : {2, 255}) {
+  for (const int value : {3, 255}) {
     FloatCall c;
     c.params.set_float_sums(static_cast<FloatSums>(value));
     c.ExpectInvalid({"float sums", std::to_string(value)});

@@ -344,8 +344,8 @@ __attribute__((flatten)) RUY_LIKE_HOT absl::Status Product::Run(
     if (!status.ok()) return status;
   }
   context->SetLastUsed(plan_->choice, threads_);
-  if (!plan_->is_small) Advise(context);
   if (HasReport()) Report(context);
+  if (!plan_->is_small) Advise(context);
   return status;
 }
 
