@@ -50,8 +50,8 @@ void SetLevel(std::ptrdiff_t row, std::ptrdiff_t k, int level,
   const int codes = 8 / groups->bits;  // of a byte
   const std::ptrdiff_t at =
       row * ((groups->depth + codes - 1) / codes) + k / codes;
-  groups->levels[static_cast<std::size_t>(at)] |=
-      static_cast<std::uint8_t>(level << (k % codes * groups->bits));
+  groups->levels[static_cast<std::size_t>(at)] |= static_cast<std::uint8_t>(
+      static_cast<unsigned>(level) << (k % codes * groups->bits));
 }
 
 // The level without its zero point.
