@@ -38,7 +38,9 @@ struct FloatLane {
 
   RUY_LIKE_ACTIVATION_INLINE Float SetFloat(float x) { return x; }
   RUY_LIKE_ACTIVATION_INLINE Float AddFloat(Float a, Float b) { return a + b; }
-  RUY_LIKE_ACTIVATION_INLINE Float MulFloat(Float a, Float b) { return a * b; }
+  RUY_LIKE_ACTIVATION_INLINE Float MulFloat(Float a, Float b) {
+    return Uncontracted(a * b);
+  }
   RUY_LIKE_ACTIVATION_INLINE Float DivFloat(Float a, Float b) { return a / b; }
   RUY_LIKE_ACTIVATION_INLINE Float MulAddFloat(Float a, Float b, Float c) {
     return FusedMultiplyAdd(a, b, c);

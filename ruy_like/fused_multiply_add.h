@@ -41,6 +41,16 @@ __attribute__((always_inline)) inline float FusedMultiplyAdd(float x, float y,
 #endif
 }
 
+// x, which no compiler then merges with a sum into one rounding, as GCC does by
+// default on processors with such an instruction.
+template <typename Float>
+__attribute__((always_inline)) inline Float Uncontracted(Float x) {
+#if defined(__FP_FAST_FMAF) || defined(__FP_FAST_FMA)
+  __asm__("" : "+m"(x));
+#endif
+  return x;
+}
+
 }  // namespace ruy_like
 
 #endif  // RUY_LIKE_FUSED_MULTIPLY_ADD_H_

@@ -20,6 +20,7 @@
 
 #include "ruy_like/activation.h"
 #include "ruy_like/float16.h"
+#include "ruy_like/fused_multiply_add.h"
 #include "ruy_like/matrix.h"
 #include "ruy_like/mul_params.h"
 #include "ruy_like/post_ops.h"
@@ -61,17 +62,17 @@ constexpr bool kFloatsAreExact = __FINITE_MATH_ONLY__ == 0;
 constexpr bool kFloatsAreExact = true;
 #endif
 
-// a * b and a + b, rounded once. In double a product of floats is exact, and a
-// sum's second rounding changes nothing (Figueroa, When is double rounding
-// innocuous?, 1995: 53 >= 2 * 24 + 2 bits): so a compiler that contracts
-// a * b + c into one rounding finds nothing to contract.
+// a * b and a + b, each rounded once. In double a product of floats is exact,
+// and a sum's second rounding changes nothing (Figueroa, When is double
+// rounding innocuous?, 1995: 53 >= 2 * 24 + 2 bits).
 inline float RoundedProduct(float a, float b) {
-  return static_cast<float>(static_cast<double>(a) * static_cast<double>(b));
+  return Uncontracted(
+      static_cast<float>(static_cast<double>(a) * static_cast<double>(b)));
 }
 inline float RoundedSum(float a, float b) {
   return static_cast<float>(static_cast<double>(a) + static_cast<double>(b));
 }
-inline double RoundedProduct(double a, double b) { return a * b; }
+inline double RoundedProduct(double a, double b) { return Uncontracted(a * b); }
 inline double RoundedSum(double a, double b) { return a + b; }
 
 // 16-bit floats as float, in which their products are computed.

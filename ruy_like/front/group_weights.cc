@@ -22,7 +22,6 @@ namespace ruy_like {
 namespace {
 
 using kernels::kGroupPanelRows;
-using kernels::kGroupStepLevels;
 
 // Weights with strides filled in, and their shape.
 struct Source {
