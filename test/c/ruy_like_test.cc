@@ -131,7 +131,8 @@ struct Packed {
     absl::Status status =
         StatusOf(rl_packed_size(matrix, &options, context, &bytes));
     if (!status.ok()) return status;
-    buffer = std::make_unique<GuardedBuffer>(bytes, Flush::kEnd);
+    // A promise of int7 that does not hold is found out by packing.
+    const bool may_differ = matrix->value_range == RL_INT7;
     rl_packed* made = nullptr;
     status = StatusOf(rl_pack(matrix, &options, context, &made));
     if (!status.ok()) return status;
@@ -139,12 +140,15 @@ struct Packed {
     const void* image = nullptr;
     std::size_t image_bytes = 0;
     EXPECT_EQ(rl_packed_to_bytes(made, &image, &image_bytes), RL_OK);
-    EXPECT_EQ(image_bytes, bytes);
-    std::memcpy(buffer->data(), image, bytes);
+    EXPECT_TRUE(image_bytes == bytes || may_differ)
+        << image_bytes << " bytes, not " << bytes;
+    buffer = std::make_unique<GuardedBuffer>(image_bytes, Flush::kEnd);
+    std::memcpy(buffer->data(), image, image_bytes);
     buffer->MakeReadOnly();
     rl_packed* mapped = nullptr;
-    status = StatusOf(rl_packed_from_bytes(buffer->data(), bytes, matrix->type,
-                                           /*verify=*/1, &mapped));
+    status =
+        StatusOf(rl_packed_from_bytes(buffer->data(), image_bytes, matrix->type,
+                                      /*verify=*/1, &mapped));
     packed.reset(mapped);
     *matrix = Struct<rl_matrix>();
     matrix->packed = mapped;
