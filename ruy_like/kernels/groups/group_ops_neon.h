@@ -210,9 +210,12 @@ struct NeonGroupOps : PlainGroupStarts {
     RUY_LIKE_UNROLL
     for (int i = 0; i < 64; i += 16) {
       const uint8x16_t both = vld1q_u8(codes + i);
-      vst1q_u8(levels + i, kernels::LookUp<kBits, kShift>(both, of_codes));
-      vst1q_u8(levels + 64 + i,
-               kernels::LookUp<kBits, kShift + kBits>(both, of_codes));
+      // Clang's vst1q_u8 is a macro, for which these commas are its own.
+      const uint8x16_t low = kernels::LookUp<kBits, kShift>(both, of_codes);
+      const uint8x16_t high =
+          kernels::LookUp<kBits, kShift + kBits>(both, of_codes);
+      vst1q_u8(levels + i, low);
+      vst1q_u8(levels + 64 + i, high);
     }
   }
 };
