@@ -20,7 +20,7 @@ PATHS = [
     ("NeonBf16", "neonbf16", "arm", False, "-march=armv8.2-a+dotprod+i8mm+bf16"),
 ]
 
-# What each processor's build has; others have the portable path.
+# The paths of each processor's build; others have the portable path.
 PROCESSORS = {
     "x86": "@platforms//cpu:x86_64",
     "arm": "@platforms//cpu:aarch64",

@@ -19,7 +19,7 @@ import argparse
 import subprocess
 import sys
 
-# What differs by less is noise.
+# A difference of less is noise.
 NOISE = 1.08
 
 

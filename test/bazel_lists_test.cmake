@@ -27,7 +27,7 @@ entries(library "" "add_library(ruy_like " cc)
 entries(toolkit ruy_like/quantize/ "add_library(ruy_like_quantize " cc)
 entries(dropin dropin/ "add_library(ruy " cc)
 entries(headers "" "target_sources(ruy_like PUBLIC FILE_SET HEADERS" h)
-# What CMake chooses by system and by options.
+# Sources that CMake chooses by system and by options.
 set(chosen
   dropin/src/cpuinfo_by_compiler.cc ruy_like/machine/cpuid_caches.cc
   ruy_like/machine/processor_cpuid.cc ruy_like/os/cgroup.cc ruy_like/os/linux.cc

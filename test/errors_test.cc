@@ -78,7 +78,7 @@ TEST(ErrorsTest, TheGoodCallsAreGood) {
   Float16Call().ExpectOk();
 }
 
-// Of the 3 rows and 5 columns of dst; pointers are not checked.
+// For the 3 rows and 5 columns of dst; pointers are not checked.
 TEST(ErrorsTest, SpansOfAnotherLength) {
   const std::vector<std::int32_t> values(5, 1);
   const std::vector<float> scales(5, 1.f);
@@ -121,7 +121,7 @@ TEST(ErrorsTest, SpansOfAnotherLength) {
             absl::MakeConstSpan(values.data(), n));
       },
       "multiplier_exponent_perchannel");
-  // What is set again is not checked by what it was.
+  // An array that is set again is not checked by its former length.
   c.params.set_multiplier_fixedpoint_perchannel(values.data());
   c.params.set_bias(values);
   c.ExpectInvalid({"bias has 5 elements"});

@@ -572,7 +572,7 @@ TEST_F(GroupMulErrorsTest, EachArgument) {
 
 // ## Files
 
-// Of 4 bits without and with a table, and of 2 bits.
+// Weights of 4 bits without and with a table, and of 2 bits.
 struct GroupFilesTest : testing::TestWithParam<int> {
   GroupFilesTest() {
     Rng rng(11);

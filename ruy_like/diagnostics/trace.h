@@ -24,8 +24,8 @@ struct SpanListener {
 // Replaces the one before; null for none. Must live as long as the process.
 RUY_LIKE_EXPORT void SetSpanListener(const SpanListener* listener);
 
-// Whether RUY_LIKE_TRACE, read from the environment before main, names a file,
-// or there is a listener. Not to be written.
+// True if RUY_LIKE_TRACE, read from the environment before main, names a file,
+// or if there is a listener. Not to be written.
 extern std::atomic<bool> g_trace_is_on;
 
 // A span of time on this thread, from here to the end of the scope. Off, it
@@ -37,7 +37,7 @@ extern std::atomic<bool> g_trace_is_on;
 // but no products.
 class TraceSpan final {
  public:
-  // What the numbers are called in the trace.
+  // Names the numbers of a span in the trace.
   enum Kind : std::uint8_t {
     kMul,     // rows, depth, cols
     kPack,    // start, end, depth

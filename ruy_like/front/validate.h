@@ -52,12 +52,12 @@ absl::Status ValidateOperand(const char* name, const ErasedMatrix& matrix,
 // that is not null. Constant time unless the address ranges overlap, then
 // linear in the smaller number of rows or columns.
 bool SharesElements(const ErasedMatrix& a, const ErasedMatrix& b);
-// What the product reads, a residual that is dst itself apart, that shares at
-// least one byte with the matrix: "lhs",
-// "rhs", "bias" or another array's name; null if nothing does.
+// The name of an input that shares at least one byte with the matrix: "lhs",
+// "rhs", "bias" or another array's; null if none does. A residual that is dst
+// itself is no such input.
 const char* SharedInput(const MulCall& call, const ErasedMatrix& matrix);
 
-// Whether the residual of post-ops is dst itself, which it may be.
+// True if the residual of post-ops is dst itself, which it may be.
 bool ResidualIsDst(const MulCall& call);
 
 // Addresses [begin, end), gaps included. That of an empty matrix may end before

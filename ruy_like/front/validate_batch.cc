@@ -103,7 +103,7 @@ struct Repeated {
   ptrdiff_t count, stride;
 };
 
-// Whether all elements are at addresses of their own: each dimension's stride,
+// True if all elements are at addresses of their own: each dimension's stride,
 // from the smallest on, reaches beyond what the smaller ones span. False also
 // where that is not so and they are apart nevertheless.
 bool AreNested(Repeated (&dimensions)[4]) {

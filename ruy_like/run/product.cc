@@ -188,7 +188,7 @@ void Product::InitGroups() {
   const GroupImage& weights = GroupImageOf(*params_.side.lhs.packed);
   const GroupShape& shape = weights.group_shape;
   const bool widens_nibbles = !shape.LevelsAreInt8() && WidensLhs(kernel);
-  // What levels have added as the kernel multiplies them.
+  // The number that is added to levels as the kernel multiplies them.
   const int added = kernel.max_level_span != kernels::kNoLimit
                         ? -shape.least_level
                     : kernel.lhs.scalar == Scalar::kI8 ? 0

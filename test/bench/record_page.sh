@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Whether bench/record/index.html shows every recorded call: its data are those of the
+# Tests that bench/record/index.html shows every recorded call: its data are those of the
 # records, and Chromium, where there is one, draws a row and a line of each. From any
 # directory.
 set -euo pipefail

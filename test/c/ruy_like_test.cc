@@ -688,7 +688,7 @@ TEST(CInterface, Batches) {
     }
   }
 
-  // What is wrong with one of them.
+  // The fault of one of them.
   c.assign(c.size(), 0.5f);
   const std::vector<float> before = c;
   products[1].size = 3;

@@ -20,7 +20,7 @@ constexpr PerformanceAdvisory kNone = PerformanceAdvisory::kNone;
 class AdvisorTest : public PathTest {
  protected:
   const Plan& LastPlan() { return context_.impl()->plans.last()->plan; }
-  // Whether the side with 300 rows or columns was packed for the last product.
+  // True if the side with 300 rows or columns was packed for the last product.
   bool PacksLargeSide() {
     const Plan& plan = LastPlan();
     const SideSource source =

@@ -104,7 +104,7 @@ struct GroupArgs {
   const void* scales;
   Scalar scale_type;
   const uint8_t* zeros;
-  // What zero points have in excess of the levels that are multiplied.
+  // The excess of zero points over the levels that are multiplied.
   int32_t zero_excess;
   const uint8_t* table;   // of GroupPackArgs
   const float* row_sums;  // of the weights of each row; with column_zeros

@@ -119,7 +119,7 @@ struct NarrowByLevelKernel {
     }
   }
 
-  // What a column's sums with flipped bits begin with: -128 times the sum of
+  // The start of a column's sums with flipped bits: -128 times the sum of
   // its elements, modulo 2^32. Of a group that lacks levels the rhs has zeros,
   // which become -128, and the lhs's zeros become 128.
   static RUY_LIKE_NOINLINE int32_t FlippedStart(const KernelArgs& args,

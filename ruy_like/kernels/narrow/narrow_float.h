@@ -235,7 +235,7 @@ struct NarrowFloatKernel {
   };
   static RUY_LIKE_ALWAYS_INLINE Walk WalkOf(const KernelArgs& args) {
     const bool aliases = SharesSets(args.lhs_stride_bytes);
-    // What is larger comes from beyond L2. Rows of 512 bits gain by whole lines
+    // A larger lhs comes from beyond L2. Rows of 512 bits gain by whole lines
     // earlier if L1 cannot hold what is prefetched.
     const ptrdiff_t cached = kLanes == 16 && aliases ? 4 << 20 : 8 << 20;
     const bool is_far =
@@ -255,7 +255,7 @@ struct NarrowFloatKernel {
             : kRunRows<V, Words, kRhsWidth, kFewCols, kMostGroups, false>.fns,
         kMostGroups, aliases ? Least(half, kLag) : 0, is_far};
   }
-  // Whether 16 rows have their lines in one or two sets of L1, which may have 8
+  // True if 16 rows have their lines in one or two sets of L1, which may have 8
   // ways: rows (nearly) a multiple of 4096 bytes apart.
   static RUY_LIKE_ALWAYS_INLINE bool SharesSets(ptrdiff_t stride) {
     return ((stride + 7) & 4095) < 15;

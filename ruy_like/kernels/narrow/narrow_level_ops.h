@@ -93,10 +93,10 @@ struct LevelsOf {
   typedef int32_t Accum;
   // Levels of a depth group: vectors of sums for one step of rows.
   static constexpr int kLevels = Op::kStep / V::kLanes;
-  // Whether the load of the first n rows is no slower than another.
+  // True if the load of the first n rows is no slower than another.
   static constexpr bool kMasks = false;
   static constexpr bool kFlips = false;
-  // Whether a rhs zero point is subtracted from the rhs: words have room for
+  // True if a rhs zero point is subtracted from the rhs: words have room for
   // it. Else it takes the lhs's row sums, products with a column of ones.
   static constexpr bool kCentres = kLevels == 2;
 

@@ -40,7 +40,7 @@ RUY_LIKE_ALWAYS_INLINE vint16m2_t LoadLevel(const int16_t* p, ptrdiff_t stride,
       reinterpret_cast<const int64_t*>(p), stride, panels));
 }
 
-// What the accumulators of a column start from.
+// The start of a column's accumulators.
 RUY_LIKE_ALWAYS_INLINE vint32m4_t StartColumn(const TileArgs& args, int column,
                                               size_t rows) {
   const vint32m4_t start = __riscv_vle32_v_i32m4(
