@@ -8,6 +8,7 @@ load("@rules_cc//cc:defs.bzl", "cc_library")
 # Enumerator, name, processor, whether it packs by routines of its own, flags.
 PATHS = [
     ("Portable", "portable", "any", True, ""),
+    ("Avx", "avx", "x86", True, "-mavx"),
     ("Avx2", "avx2", "x86", True, "-mavx2 -mfma -mf16c"),
     ("AvxVnni", "avxvnni", "x86", False, "-mavx2 -mfma -mf16c -mavxvnni"),
     ("Avx512", "avx512", "x86", True, "-mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512dq -mavx512vl"),

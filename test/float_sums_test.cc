@@ -205,8 +205,7 @@ TEST_P(FloatSumsTest, InAnyOrderThreadsChangeNothing) {
   }
 }
 
-// Where a kernel adds up side by side, which it does not unless it may; wasm128
-// and rvv128 have no kernels for few columns.
+// Where a kernel adds up side by side, which it does not unless it may.
 TEST_P(FloatSumsTest, AnotherOrderOnlyWherePermitted) {
   Layer<float, float, float, float> layer(64, 1000, &context_);
   for (const bool transposed : {false, true}) {
@@ -215,8 +214,7 @@ TEST_P(FloatSumsTest, AnotherOrderOnlyWherePermitted) {
     const std::string kernel = context_.last_used_kernel();
     layer.params().set_float_sums(FloatSums::kAnyOrder);
     const auto any_order = layer.Run(0, 1, Weights::kPlain, transposed, 1);
-    if (GetParam() == Path::kPortable || GetParam() == Path::kWasm128 ||
-        GetParam() == Path::kRvv128) {
+    if ((GetParam() & (Path::kPortable | kPathsOfPanels)) != Path::kNone) {
       EXPECT_EQ(kernel, context_.last_used_kernel());
       EXPECT_EQ(any_order, in_order);
     } else {

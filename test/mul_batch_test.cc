@@ -41,8 +41,7 @@ class MulBatchTest : public PathTest {
  protected:
   // Whether the path has kernels that make use of FloatSums::kAnyOrder.
   static bool HasOtherOrder() {
-    return GetParam() != Path::kPortable && GetParam() != Path::kWasm128 &&
-           GetParam() != Path::kRvv128;
+    return (GetParam() & (Path::kPortable | kPathsOfPanels)) == Path::kNone;
   }
   // Products run on so many threads; on two by the default strategy.
   void SetThreads(int threads) {

@@ -14,52 +14,42 @@
 namespace ruy {
 namespace {
 
+// ruy's paths of this processor's kind and what they stand for, oldest first.
+// Whatever is added to ruy_like counts as newest, and so is in use by default.
+struct Generation {
+  Path ruy;
+  ruy_like::Path ruy_like;
+};
+constexpr Generation kGenerations[] = {
 #if RUY_PLATFORM_X86
-constexpr Path kOlderPaths = Path::kAvx2Fma;
-constexpr Path kNewerPaths = Path::kAvx512;
-constexpr ruy_like::Path kOlderRuyLikePaths =
-    ruy_like::Path::kAvx2 | ruy_like::Path::kAvxVnni;
+    {Path::kAvx, ruy_like::Path::kAvx},
+    {Path::kAvx2Fma, ruy_like::Path::kAvx2 | ruy_like::Path::kAvxVnni},
+    {Path::kAvx512, ~(ruy_like::Path::kPortable | ruy_like::Path::kAvx |
+                      ruy_like::Path::kAvx2 | ruy_like::Path::kAvxVnni)},
 #elif RUY_PLATFORM_NEON_64
-constexpr Path kOlderPaths = Path::kNeon;
-constexpr Path kNewerPaths = Path::kNeonDotprod;
-constexpr ruy_like::Path kOlderRuyLikePaths = ruy_like::Path::kNeon;
+    {Path::kNeon, ruy_like::Path::kNeon},
+    {Path::kNeonDotprod, ~(ruy_like::Path::kPortable | ruy_like::Path::kNeon)},
 #else
-// All that ruy_like has beyond its portable path.
-constexpr Path kOlderPaths = Path::kNone;
-constexpr Path kNewerPaths = kDefaultArchPaths;
-constexpr ruy_like::Path kOlderRuyLikePaths = ruy_like::Path::kNone;
+    {kDefaultArchPaths, ~ruy_like::Path::kPortable},
 #endif
-
-// Whatever is added to ruy_like counts as newer, and so is in use by default.
-constexpr ruy_like::Path kNewerRuyLikePaths =
-    ~(kOlderRuyLikePaths | ruy_like::Path::kPortable);
-
-constexpr bool Intersect(ruy_like::Path a, ruy_like::Path b) {
-  return (a & b) != ruy_like::Path::kNone;
-}
+};
 
 ruy_like::Path ToRuyLike(Path paths) {
   ruy_like::Path result = ruy_like::Path::kPortable;
-  if (!Disjoint(paths, kOlderPaths)) result |= kOlderRuyLikePaths;
-  if (!Disjoint(paths, kNewerPaths)) result |= kNewerRuyLikePaths;
+  for (const Generation& generation : kGenerations) {
+    if (!Disjoint(paths, generation.ruy)) result |= generation.ruy_like;
+  }
   return result;
 }
 
-// ruy's paths on this machine, where ruy_like may use `paths`. Like in ruy, a
-// processor with AVX2 has kAvx too.
-Path FromRuyLike(ruy_like::Path paths, CpuInfo* cpuinfo) {
+// ruy's paths on this machine, where ruy_like may use `paths`.
+Path FromRuyLike(ruy_like::Path paths) {
   Path result = kNonArchPathsIncludingInternalVariants;
-  if (Intersect(paths, kOlderRuyLikePaths)) result = result | kOlderPaths;
-  if (Intersect(paths, kNewerRuyLikePaths)) result = result | kNewerPaths;
-#if RUY_PLATFORM_X86
-  // ruy_like has no path of that age, so RUY_LIKE_PATHS cannot exclude it; but
-  // where it has excluded everything newer, kAvx would say otherwise.
-  const bool narrowed = !ruy_like::GetEnv(ruy_like::EnvVar::kPaths).empty() &&
-                        result == kNonArchPathsIncludingInternalVariants;
-  if (cpuinfo->Avx() && !narrowed) result = result | Path::kAvx;
-#else
-  (void)cpuinfo;
-#endif
+  for (const Generation& generation : kGenerations) {
+    if ((paths & generation.ruy_like) != ruy_like::Path::kNone) {
+      result = result | generation.ruy;
+    }
+  }
   return result;
 }
 
@@ -101,8 +91,7 @@ ruy_like::FloatSums FloatSumsOfEnvironment() {
 Ctx::Ctx()
     : thread_pool_(context_.mutable_thread_pool()),
       prepacked_cache_(&context_),
-      detected_paths_(
-          FromRuyLike(context_.runtime_enabled_paths(), &cpuinfo_)) {
+      detected_paths_(FromRuyLike(context_.runtime_enabled_paths())) {
   context_.set_prepacked_cache_limit_bytes(
       PrepackedCache::kDefaultMaxBuffersBytes);
   context_.set_float_sums(FloatSumsOfEnvironment());

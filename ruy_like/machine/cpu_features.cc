@@ -112,7 +112,8 @@ CpuFeatures X86CpuFeatures(const CpuidSource& source) {
   const uint32_t leaf7_1_eax = leaf7.eax >= 1 ? source.Cpuid(7, 1).eax : 0;
 
   CpuFeatures features = 0;
-  if (os_enables(kXcr0Avx) && Bit(leaf1.ecx, 28)) {  // AVX
+  if (os_enables(kXcr0Avx) && Bit(leaf1.ecx, 28)) {
+    features |= kCpuAvx;
     if (Bit(leaf7.ebx, 5)) features |= kCpuAvx2;
     if (Bit(leaf1.ecx, 12)) features |= kCpuFma;
     if (Bit(leaf1.ecx, 29)) features |= kCpuF16c;

@@ -40,6 +40,7 @@ enum CpuFeature : uint32_t {
   kCpuNeon32 = 1 << 12,    // 32-bit Arm's NEON
   kCpuNeonBf16 = 1 << 13,  // BFMMLA
   kCpuRvv = 1 << 14,       // RISC-V's V: vectors of 128 bits or more
+  kCpuAvx = 1 << 15,
 };
 using CpuFeatures = uint32_t;
 
@@ -48,6 +49,7 @@ struct CpuFeatureName {
   const char* name;
 };
 inline constexpr CpuFeatureName kCpuFeatureNames[] = {
+    {kCpuAvx, "avx"},
     {kCpuAvx2, "avx2"},
     {kCpuFma, "fma"},
     {kCpuF16c, "f16c"},

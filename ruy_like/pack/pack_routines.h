@@ -40,6 +40,12 @@
   R(Portable, F64, F64, 4, 1)
 
 // x86 only; defined where the build compiles the path, like all below.
+#define RUY_LIKE_PACK_ROUTINES_Avx(R) \
+  R(Avx, 8, S8, 4, 2)                 \
+  R(Avx, 8, S16, 4, 2)                \
+  R(Avx, 16, S16, 4, 2)               \
+  R(Avx, F32, F32, 4, 1)
+
 #define RUY_LIKE_PACK_ROUTINES_Avx2(R) \
   R(Avx2, 8, S8, 8, 4)                 \
   R(Avx2, 8, U8, 6, 4)                 \
@@ -129,6 +135,7 @@ namespace ruy_like::kernels {
 // clang-format off
 // clang-format would join these lines, which have no semicolons.
 RUY_LIKE_PACK_ROUTINES_Portable(RUY_LIKE_PACK_ROUTINE)
+RUY_LIKE_PACK_ROUTINES_Avx(RUY_LIKE_PACK_ROUTINE)
 RUY_LIKE_PACK_ROUTINES_Avx2(RUY_LIKE_PACK_ROUTINE)
 RUY_LIKE_PACK_ROUTINES_Avx512(RUY_LIKE_PACK_ROUTINE)
 RUY_LIKE_PACK_ROUTINES_Neon(RUY_LIKE_PACK_ROUTINE)

@@ -1,10 +1,11 @@
 // Back-end: packing for the paths whose trait is made of the compiler's vector
 // types.
 //
-// Included by pack/wasm128.cc and pack/rvv128.cc, behind the trait. Panels of
-// four columns: of integers, pairs of levels or single ones, of floats single
-// ones. Whole panels are packed 16 source bytes of each column at a time, or 16
-// of consecutive levels; the edges of depth and width element by element.
+// Included by pack/avx.cc, wasm128.cc and rvv128.cc, behind the trait. Panels
+// of four columns: of integers, pairs of levels or single ones, of floats
+// single ones. Whole panels are packed 16 source bytes of each column at a
+// time, or 16 of consecutive levels; the edges of depth and width element by
+// element.
 #ifndef RUY_LIKE_PACK_PACK_VECTORS_H_
 #define RUY_LIKE_PACK_PACK_VECTORS_H_
 

@@ -1,7 +1,7 @@
 // Back-end: what the traits of 128-bit vectors have in common, whatever the
 // instruction set.
 //
-// The base of SimdNeon and SimdWasm, which pass themselves as V, and their
+// The base of SimdNeon and SimdVectors, which pass themselves as V, and their
 // vector types. The members here use V's loads and stores of whole vectors, and
 //
 //   LoadLanes(p, n)     the first n < kLanes 32-bit lanes; the others are 0

@@ -16,7 +16,7 @@
 namespace ruy_like {
 namespace {
 
-constexpr CpuFeatures kHaswell = kCpuAvx2 | kCpuFma | kCpuF16c;
+constexpr CpuFeatures kHaswell = kCpuAvx | kCpuAvx2 | kCpuFma | kCpuF16c;
 constexpr CpuFeatures kSkylakeX = kHaswell | kCpuAvx512;
 constexpr CpuFeatures kCascadeLake = kSkylakeX | kCpuAvx512Vnni;
 constexpr CpuFeatures kZen4Features = kCascadeLake | kCpuFastAvx512Bf16;
@@ -165,6 +165,17 @@ TEST(X86CpuFeaturesTest, RecordedProcessors) {
   for (const Recording* recording : kRecordings) {
     EXPECT_EQ(FeaturesOf(*recording), recording->features) << recording->name;
   }
+}
+
+// As Sandy Bridge has it: neither AVX2, FMA nor F16C.
+TEST(X86CpuFeaturesTest, AvxAlone) {
+  Recording recording = kCoreI7_4770;
+  recording.leaf1.ecx &= ~(1u << 12 | 1u << 29);
+  recording.leaf7_0.ebx &= ~(1u << 5);
+  EXPECT_EQ(FeaturesOf(recording), kCpuAvx);
+  EXPECT_EQ(PathsWithFeatures(kCpuAvx), Path::kPortable | Path::kAvx);
+  recording.xcr0 = 3;
+  EXPECT_EQ(FeaturesOf(recording), 0u);
 }
 
 TEST(X86CpuFeaturesTest, OperatingSystemThatEnablesNoAmx) {
@@ -347,7 +358,7 @@ TEST(NarrowPathsTest, ArmNames) {
 }
 
 TEST(PathsWithFeaturesTest, FollowsFromTheRecordedProcessors) {
-  const Path avx2 = Path::kPortable | Path::kAvx2;
+  const Path avx2 = Path::kPortable | Path::kAvx | Path::kAvx2;
   const Path avx512 = avx2 | Path::kAvx512;
   const Path avx512vnni = avx512 | Path::kAvx512Vnni;
   const struct {

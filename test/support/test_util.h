@@ -50,6 +50,10 @@ using testing::HasSubstr;
         return std::string(::ruy_like::PathName(path.param));       \
       })
 
+// The paths that have panel kernels alone: none for few columns, for group scales
+// or for sums in another order.
+constexpr Path kPathsOfPanels = Path::kAvx | Path::kWasm128 | Path::kRvv128;
+
 // The base of such a suite: a Context that may take this path, or the portable
 // one for types that the path does not serve.
 class PathTest : public testing::TestWithParam<Path> {

@@ -5,7 +5,8 @@
 // path of ruy_like that a product took is ruy_like::Context's to tell.
 //
 //   ruy             ruy_like
-//   kStandardCpp    portable    (as do the three internal variants and kAvx)
+//   kStandardCpp    portable    (as do the three internal variants)
+//   kAvx            avx
 //   kAvx2Fma        avx2, avxvnni
 //   kAvx512         avx512, avx512vnni, amx and what is newer
 //   kNeon           neon; on 32-bit Arm neon32

@@ -1,7 +1,7 @@
 // Back-end: requantization for the paths whose trait is made of the compiler's
 // vector types.
 //
-// Included by kernels/wasm128.cc and kernels/rvv128.cc, behind the trait,
+// Included by kernels/avx.cc, wasm128.cc and rvv128.cc, behind the trait,
 // before what instantiates an epilogue: the specialisations, for SimdOfPath, of
 // requantize.h's and epilogue_bytes.h's scalers. The former are written lane by
 // lane in 64-bit scalars, as kernel.h's formula is: they serve the few calls

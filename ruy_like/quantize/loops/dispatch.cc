@@ -21,7 +21,7 @@ std::int64_t PermittedTargets(Path paths) {
   constexpr Path kPathsOf256Bits = Path::kAvx2 | Path::kAvxVnni;
   // AVX-512 and what is newer.
   constexpr Path kPathsOf512Bits =
-      kAllPaths & ~(Path::kPortable | kPathsOf256Bits);
+      kAllPaths & ~(Path::kPortable | Path::kAvx | kPathsOf256Bits);
   if (Has(paths, kPathsOf512Bits)) targets |= HWY_AVX3 | HWY_AVX2;
   if (Has(paths, kPathsOf256Bits)) targets |= HWY_AVX2;
 #else
@@ -34,8 +34,8 @@ std::int64_t PermittedTargets(Path paths) {
 
 bool PermitsVnni(const Context* context) {
 #if HWY_ARCH_X86
-  constexpr Path kWithoutVnni =
-      Path::kPortable | Path::kAvx2 | Path::kAvxVnni | Path::kAvx512;
+  constexpr Path kWithoutVnni = Path::kPortable | Path::kAvx | Path::kAvx2 |
+                                Path::kAvxVnni | Path::kAvx512;
   return Has(PermittedPaths(context), kAllPaths & ~kWithoutVnni);
 #else
   (void)context;
