@@ -15,11 +15,6 @@ namespace {
 
 namespace qi = quantize_internal;
 
-absl::Status CheckBias(absl::Span<const float> bias, std::ptrdiff_t channels) {
-  RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("bias", bias));
-  return qi::CheckBiasCount(bias.size(), "weights", channels);
-}
-
 // bias -= error, if all of that can be said with floats.
 absl::Status Subtract(const std::vector<double>& error,
                       absl::Span<float> bias) {
@@ -84,19 +79,16 @@ absl::Status CorrectBias(const Matrix<float>& weights,
     const qi::Erased erased = qi::Erase(weights);
     RUY_LIKE_RETURN_IF_ERROR(qi::CheckOperand("weights", erased));
     const std::ptrdiff_t rows = weights.layout().rows();
-    RUY_LIKE_RETURN_IF_ERROR(CheckBias(bias, rows));
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckBiasCount(bias.size(), "weights", rows));
     RUY_LIKE_RETURN_IF_ERROR(
         qi::CheckChannelParams("params", params, rows, Scalar::kI16));
-    RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("input_means", input_means));
     const qi::InputChannels inputs(
         columns, weights.layout(),
         static_cast<std::ptrdiff_t>(input_means.size()));
     RUY_LIKE_RETURN_IF_ERROR(inputs.Check());
-    RUY_LIKE_RETURN_IF_ERROR(
-        qi::CheckDisjoint("weights", qi::BytesOf(erased), "bias", bias));
-    RUY_LIKE_RETURN_IF_ERROR(
-        qi::CheckDisjoint("input_means", input_means, "bias", bias));
-    RUY_LIKE_RETURN_IF_ERROR(qi::CheckDisjoint("params", params, "bias", bias));
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckMemory(
+        {{"weights", erased}, {"input_means", input_means}, {"params", params}},
+        {"bias", bias}));
     std::vector<double> error(bias.size());
     for (std::ptrdiff_t row = 0; row < rows; ++row) {
       const auto r = static_cast<std::size_t>(row);
@@ -131,11 +123,10 @@ absl::Status CorrectMeasuredBias(const Matrix<float>& reference,
     }
     RUY_LIKE_RETURN_IF_ERROR(qi::CheckDimension(channels));
     const bool by_row = channels == ChannelDimension::kRow;
-    RUY_LIKE_RETURN_IF_ERROR(CheckBias(bias, by_row ? rows : cols));
     RUY_LIKE_RETURN_IF_ERROR(
-        qi::CheckDisjoint("reference", qi::BytesOf(a), "bias", bias));
+        qi::CheckBiasCount(bias.size(), "weights", by_row ? rows : cols));
     RUY_LIKE_RETURN_IF_ERROR(
-        qi::CheckDisjoint("quantized", qi::BytesOf(b), "bias", bias));
+        qi::CheckMemory({{"reference", a}, {"quantized", b}}, {"bias", bias}));
     if (rows == 0 || cols == 0) return absl::OkStatus();
     std::vector<double> error(bias.size());
     for (std::ptrdiff_t row = 0; row < rows; ++row) {

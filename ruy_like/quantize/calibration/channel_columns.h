@@ -62,8 +62,8 @@ class InputChannels final {
 
 inline absl::Status CheckNormals(absl::Span<const float> means,
                                  absl::Span<const float> deviations) {
-  RUY_LIKE_RETURN_IF_ERROR(CheckSpan("means", means));
-  RUY_LIKE_RETURN_IF_ERROR(CheckSpan("deviations", deviations));
+  RUY_LIKE_RETURN_IF_ERROR(CheckData({"means", means}));
+  RUY_LIKE_RETURN_IF_ERROR(CheckData({"deviations", deviations}));
   bool good = means.size() == deviations.size();
   for (std::size_t c = 0; good && c < means.size(); ++c) {
     good = std::isfinite(means[c]) && std::isfinite(deviations[c]) &&

@@ -108,8 +108,8 @@ class EqSearcher final {
     result.weights = start_weights_;
     result.activations = start_activations_;
     result.cos_final = result.cos_init;
-    // What a round works on may be worse than the best so far: rows that
-    // improve can make the whole layer worse until the activations follow.
+    // A round's scales may be worse than the best so far: rows that improve can
+    // make the whole layer worse until the activations follow.
     EqResult current = result;
     double cosine = result.cos_init;
     while (result.rounds < options_.max_rounds && !TimeIsUp()) {
@@ -157,11 +157,9 @@ class EqSearcher final {
       RUY_LIKE_RETURN_IF_ERROR(
           qi::CheckBiasCount(bias_.size(), "weights", rows_));
     }
-    RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("bias", bias_));
-    RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("activations", activations_));
-    for (const float b : bias_) {
-      if (!std::isfinite(b)) return Invalid("a bias is not finite");
-    }
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckData({"bias", bias_}));
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckFinite("a bias", bias_));
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckData({"activations", activations_}));
     bool all_empty = true;
     for (const Matrix<float>& a : activations_) {
       all_empty &= a.layout().cols() == 0;
@@ -171,7 +169,7 @@ class EqSearcher final {
       }
     }
     const auto references = options_.references;
-    RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("references", references));
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckData({"references", references}));
     bool fit = references.empty() || references.size() == activations_.size();
     for (std::size_t i = 0; fit && i < references.size(); ++i) {
       const Layout &a = activations_[i].layout(), &b = references[i].layout();
@@ -316,7 +314,7 @@ class EqSearcher final {
     return absl::OkStatus();
   }
 
-  // Whether a row's bias leaves room for its sum of products.
+  // Bias of a row; bias_fits_ says if it leaves room for the sum of products.
   void SetBias(absl::Span<const QuantParams> weights,
                const QuantParams& activations) {
     const double room =

@@ -266,8 +266,8 @@ absl::StatusOr<std::vector<EqLayerResult>> EqSearchNetwork(
   return CatchNoMemory([&]() -> absl::StatusOr<std::vector<EqLayerResult>> {
     using Clock = std::chrono::steady_clock;
     RUY_LIKE_RETURN_IF_ERROR(qi::CheckNotNull("context", context));
-    RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("layers", layers));
-    RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("inputs", inputs));
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckData({"layers", layers}));
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckData({"inputs", inputs}));
     if (options.activation_scale != 0 || !options.references.empty()) {
       return Invalid("a network has no one activation_scale or references");
     }

@@ -46,8 +46,7 @@ absl::Status CheckLayer(const EqualizedLayer& layer, std::size_t l) {
   const std::string name = NameOf("weights", l);
   const qi::Erased erased = qi::Erase(layer.weights);
   RUY_LIKE_RETURN_IF_ERROR(qi::CheckWritable(name.c_str(), erased));
-  RUY_LIKE_RETURN_IF_ERROR(
-      qi::CheckSpan(NameOf("bias", l).c_str(), layer.bias));
+  RUY_LIKE_RETURN_IF_ERROR(qi::CheckData({NameOf("bias", l), layer.bias}));
   const Matrix<float>& weights = *layer.weights;
   if (!layer.bias.empty()) {
     RUY_LIKE_RETURN_IF_ERROR(
@@ -64,23 +63,18 @@ absl::Status CheckLayer(const EqualizedLayer& layer, std::size_t l) {
 
 // All memory is written: none of it may belong to two operands.
 absl::Status CheckMemory(absl::Span<const EqualizedLayer> layers) {
-  struct Block {
-    std::string name;
-    const void* data;
-    std::size_t bytes;
+  // Of each layer its weights, then its bias.
+  const auto name = [](std::size_t i) {
+    return NameOf(i % 2 == 0 ? "weights" : "bias", i / 2);
   };
-  std::vector<Block> blocks;
-  for (std::size_t l = 0; l < layers.size(); ++l) {
-    const auto weights = qi::BytesOf(qi::Erase(layers[l].weights));
-    blocks.push_back({NameOf("weights", l), weights.data(), weights.size()});
-    blocks.push_back({NameOf("bias", l), layers[l].bias.data(),
-                      layers[l].bias.size() * sizeof(float)});
-  }
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
+  const auto operand = [&](std::size_t i) {
+    const EqualizedLayer& layer = layers[i / 2];
+    return i % 2 == 0 ? qi::Erase(layer.weights) : qi::Erase(layer.bias);
+  };
+  for (std::size_t i = 0; i < 2 * layers.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      const Block &a = blocks[j], &b = blocks[i];
-      RUY_LIKE_RETURN_IF_ERROR(qi::CheckDisjoint(
-          a.name.c_str(), a.data, a.bytes, b.name.c_str(), b.data, b.bytes));
+      RUY_LIKE_RETURN_IF_ERROR(
+          qi::CheckDisjoint({name(j), operand(j)}, {name(i), operand(i)}));
     }
   }
   return absl::OkStatus();
@@ -106,11 +100,7 @@ class Equalizer final {
         converged &= ImprovePair(l);
       }
     }
-    RUY_LIKE_RETURN_IF_ERROR(CheckResults());
-    for (const std::vector<double>& factors : factors_) {
-      report.factors.emplace_back(factors.begin(), factors.end());
-    }
-    Write();
+    RUY_LIKE_RETURN_IF_ERROR(WriteResults(&report));
     return report;
   }
 
@@ -125,7 +115,7 @@ class Equalizer final {
 
   absl::Status Check() const {
     RUY_LIKE_RETURN_IF_ERROR(CheckOptions(options_));
-    RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("layers", layers_));
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckData({"layers", layers_}));
     if (layers_.size() < 2) {
       return Invalid("a chain of ", layers_.size(), " layers");
     }
@@ -177,38 +167,38 @@ class Equalizer final {
     return hardly;
   }
 
-  double Bias(std::size_t l, std::size_t row) const {
-    return layers_[l].bias[row] / (l < factors_.size() ? factors_[l][row] : 1);
-  }
-
-  absl::Status CheckResults() const {
-    bool fit = true;
+  // function(result, &number) for all weights and biases that change.
+  template <typename Function>
+  void ForEachResult(const Function& function) const {
     for (std::size_t l = 0; l < layers_.size(); ++l) {
       ForEachWeight(l, [&](std::ptrdiff_t row, std::ptrdiff_t col) {
-        fit &= qi::IsFloat(Weight(l, row, col));
+        function(Weight(l, row, col), ElementPtr(layers_[l].weights, row, col));
       });
       for (std::size_t row = 0; row < layers_[l].bias.size(); ++row) {
-        fit &= qi::IsFloat(Bias(l, row));
+        float& bias = layers_[l].bias[row];
+        function(bias / (l < factors_.size() ? factors_[l][row] : 1), &bias);
       }
     }
+  }
+
+  absl::Status WriteResults(EqualizeReport* report) const {
+    bool fit = true;
+    ForEachResult([&](double result, float*) { fit &= qi::IsFloat(result); });
     for (const std::vector<double>& factors : factors_) {
       for (const double factor : factors) fit &= qi::IsFloat(factor);
     }
-    if (fit) return absl::OkStatus();
-    return Invalid(
-        "no float holds some of the equalized weights, biases or factors");
-  }
-
-  void Write() {
-    for (std::size_t l = 0; l < layers_.size(); ++l) {
-      ForEachWeight(l, [&](std::ptrdiff_t row, std::ptrdiff_t col) {
-        *ElementPtr(layers_[l].weights, row, col) =
-            static_cast<float>(Weight(l, row, col));
-      });
-      for (std::size_t row = 0; row < layers_[l].bias.size(); ++row) {
-        layers_[l].bias[row] = static_cast<float>(Bias(l, row));
-      }
+    if (!fit) {
+      return Invalid(
+          "no float holds some of the equalized weights, biases or factors");
     }
+    // Before anything is written: it takes memory.
+    for (const std::vector<double>& factors : factors_) {
+      report->factors.emplace_back(factors.begin(), factors.end());
+    }
+    ForEachResult([](double result, float* number) {
+      *number = static_cast<float>(result);
+    });
+    return absl::OkStatus();
   }
 
   const absl::Span<const EqualizedLayer> layers_;

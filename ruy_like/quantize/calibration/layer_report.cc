@@ -26,21 +26,14 @@ absl::Status CheckLayer(absl::string_view name,
   if (!qi::IsUtf8(name)) {
     return Invalid("a layer's name is not UTF-8");
   }
-  RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("reference", reference));
-  RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("quantized", quantized));
-  RUY_LIKE_RETURN_IF_ERROR(
-      ValidateQuantParams(params, qi::LowestOf(Scalar::kI32),
-                          qi::HighestOf(Scalar::kI32), "params"));
+  RUY_LIKE_RETURN_IF_ERROR(qi::CheckData({"reference", reference}));
+  RUY_LIKE_RETURN_IF_ERROR(qi::CheckData({"quantized", quantized}));
+  RUY_LIKE_RETURN_IF_ERROR(qi::CheckParams("params", Scalar::kI32, params));
   if (!quantized.empty() && quantized.size() != reference.size()) {
     return Invalid(quantized.size(), " quantized values for ", reference.size(),
                    " of the reference");
   }
-  for (const float value : quantized) {
-    if (!std::isfinite(value)) {
-      return Invalid("a quantized value is not finite");
-    }
-  }
-  return absl::OkStatus();
+  return qi::CheckFinite("a quantized value", quantized);
 }
 
 double SnrDb(double signal, double noise) {
@@ -131,7 +124,7 @@ absl::StatusOr<LayerReport> ReportLayer(absl::string_view name,
 absl::StatusOr<std::string> LayerReportTable(
     absl::Span<const LayerReport> layers) {
   return CatchNoMemory([&]() -> absl::StatusOr<std::string> {
-    RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("layers", layers));
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckData({"layers", layers}));
     std::size_t width = 5;
     for (const LayerReport& layer : layers) {
       width = std::max(width, layer.name.size());
@@ -161,7 +154,7 @@ absl::StatusOr<std::string> LayerReportTable(
 absl::StatusOr<std::string> LayerReportJson(
     absl::Span<const LayerReport> layers) {
   return CatchNoMemory([&]() -> absl::StatusOr<std::string> {
-    RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("layers", layers));
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckData({"layers", layers}));
     std::string text = "{\"layers\": [";
     const char* comma = "\n";
     for (const LayerReport& layer : layers) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -47,25 +48,12 @@ absl::Status ValidateOptions(const CalibrationOptions& options) {
 }  // namespace
 
 const char* CalibrationMethodName(CalibrationMethod method) {
-  switch (method) {
-    case CalibrationMethod::kMinMax:
-      return "minmax";
-    case CalibrationMethod::kPercentile:
-      return "percentile";
-    case CalibrationMethod::kMse:
-      return "mse";
-    case CalibrationMethod::kAciqGauss:
-      return "aciq-gauss";
-    case CalibrationMethod::kAciqLaplace:
-      return "aciq-laplace";
-    case CalibrationMethod::kAciqRange:
-      return "aciq-range";
-    case CalibrationMethod::kEntropy:
-      return "entropy";
-    case CalibrationMethod::kEntropyNcnn:
-      return "entropy-ncnn";
-  }
-  return "unknown";
+  // By CalibrationMethod.
+  static constexpr const char* kNames[] = {
+      "minmax",       "percentile", "mse",     "aciq-gauss",
+      "aciq-laplace", "aciq-range", "entropy", "entropy-ncnn"};
+  const auto i = static_cast<std::size_t>(method);
+  return i < std::size(kNames) ? kNames[i] : "unknown";
 }
 
 // Chunks on their way to the bins: counted in partial histograms, and the

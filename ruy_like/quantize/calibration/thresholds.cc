@@ -28,7 +28,7 @@ constexpr std::uint64_t kSamplesPerLevel = 128;
 // sums.
 constexpr double kDivergenceTolerance = 1e-9;
 
-// What all searches need to know of a histogram.
+// A histogram, as all searches see it.
 struct Occupied {
   int bins = 0;           // up to the last one with a count
   int occupied_bins = 0;  // those with a count
@@ -41,7 +41,7 @@ absl::StatusOr<Occupied> Inspect(const MagnitudeHistogram& histogram) {
     return Invalid("the bins' width is ", histogram.bin_width,
                    ", must be positive and finite");
   }
-  RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("bins", histogram.bins));
+  RUY_LIKE_RETURN_IF_ERROR(qi::CheckData({"bins", histogram.bins}));
   if (histogram.bins.size() > (std::size_t{1} << 30)) {
     return Invalid(histogram.bins.size(), " bins are too many");
   }
@@ -220,14 +220,22 @@ double SquaredError(const std::vector<Moments>& moments, double step,
   return error;
 }
 
-// The root of a decreasing function between two arguments.
+// Where to clip, below `high`. Clipping at T costs 2 * integral from T of
+// (x - T)^2 p(x) dx, steps of 2 T / 2^bits cost T^2 / (3 * 4^bits): the sum's
+// negative derivative, of which gained(T) is the first one's half, decreases.
 template <typename Function>
-double Bisect(double low, double high, const Function& function) {
-  for (int i = 0; i < 100; ++i) {
-    const double middle = (low + high) / 2;
-    (function(middle) > 0 ? low : high) = middle;
-  }
-  return low;
+absl::StatusOr<double> ClipFactor(int bits, double high,
+                                  const Function& gained) {
+  return CatchNoMemory([&]() -> absl::StatusOr<double> {
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckRange("bits", bits, 1, 24));
+    const double per_unit = std::exp2(-2 * bits) / 3;
+    double low = 0;
+    for (int i = 0; i < 100; ++i) {
+      const double middle = (low + high) / 2;
+      (gained(middle) > middle * per_unit ? low : high) = middle;
+    }
+    return low;
+  });
 }
 
 }  // namespace
@@ -340,28 +348,16 @@ absl::StatusOr<float> ChooseMseThreshold(const MagnitudeHistogram& histogram,
   });
 }
 
-// Clipping at T costs 2 * integral from T of (x - T)^2 p(x) dx, steps of
-// 2 T / 2^bits cost T^2 / (3 * 4^bits): each function below is half of the
-// sum's negative derivative.
-
 absl::StatusOr<double> GaussianClipFactor(int bits) {
-  return CatchNoMemory([&]() -> absl::StatusOr<double> {
-    RUY_LIKE_RETURN_IF_ERROR(qi::CheckRange("bits", bits, 1, 24));
-    const double per_unit = std::exp2(-2 * bits) / 3;
-    return Bisect(0, 10, [&](double t) {
-      const double density = std::exp(-t * t / 2) / std::sqrt(2 * M_PI);
-      const double beyond = std::erfc(t / std::sqrt(2.0)) / 2;
-      return 2 * (density - t * beyond) - t * per_unit;
-    });
+  return ClipFactor(bits, 10, [](double t) {
+    const double density = std::exp(-t * t / 2) / std::sqrt(2 * M_PI);
+    const double beyond = std::erfc(t / std::sqrt(2.0)) / 2;
+    return 2 * (density - t * beyond);
   });
 }
 
 absl::StatusOr<double> LaplaceClipFactor(int bits) {
-  return CatchNoMemory([&]() -> absl::StatusOr<double> {
-    RUY_LIKE_RETURN_IF_ERROR(qi::CheckRange("bits", bits, 1, 24));
-    const double per_unit = std::exp2(-2 * bits) / 3;
-    return Bisect(0, 40, [&](double t) { return std::exp(-t) - t * per_unit; });
-  });
+  return ClipFactor(bits, 40, [](double t) { return std::exp(-t); });
 }
 
 }  // namespace ruy_like

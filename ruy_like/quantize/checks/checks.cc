@@ -2,9 +2,9 @@
 #include "ruy_like/quantize/checks/checks.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
-#include <initializer_list>
 #include <limits>
 
 #include "ruy_like/base/checked_math.h"
@@ -19,50 +19,40 @@ std::ptrdiff_t OuterSize(const Layout& layout) {
   return layout.order() == Order::kColMajor ? layout.cols() : layout.rows();
 }
 
-bool IsEmpty(const Erased& operand) {
-  if (operand.is_tensor) return ElementCount(operand.shape) == 0;
-  return operand.layout.rows() == 0 || operand.layout.cols() == 0;
-}
-
-bool HasKnownOrder(const Erased& operand) {
-  if (operand.is_tensor) {
-    return operand.shape.order == TensorOrder::kNhwc ||
-           operand.shape.order == TensorOrder::kNchw;
+// Those of a tensor; rows and columns of a matrix, and 1 for the others.
+std::array<std::ptrdiff_t, 4> SizesOf(const Erased& operand) {
+  const TensorShape& shape = operand.shape;
+  if (!operand.is_tensor) {
+    return {operand.layout.rows(), operand.layout.cols(), 1, 1};
   }
-  return operand.layout.order() == Order::kColMajor ||
-         operand.layout.order() == Order::kRowMajor;
+  return {shape.batch, shape.height, shape.width, shape.channels};
 }
 
 std::ptrdiff_t LeastSize(const Erased& operand) {
-  const TensorShape& shape = operand.shape;
-  return operand.is_tensor
-             ? std::min(
-                   {shape.batch, shape.height, shape.width, shape.channels})
-             : std::min(operand.layout.rows(), operand.layout.cols());
+  const auto sizes = SizesOf(operand);
+  return *std::min_element(sizes.begin(), sizes.end());
 }
 
-bool CheckedProduct(std::ptrdiff_t bytes,
-                    std::initializer_list<std::ptrdiff_t> sizes) {
-  for (const std::ptrdiff_t size : sizes) {
-    if (!CheckedMul(bytes, size, &bytes)) return false;
-  }
-  return true;
+int OrderOf(const Erased& operand) {
+  return operand.is_tensor ? static_cast<int>(operand.shape.order)
+                           : static_cast<int>(operand.layout.order());
 }
 
 // Sizes of 0 of a tensor count as 1: an empty one, too, has pixels and images
 // whose elements are counted later.
 bool BytesAreCountable(const Erased& operand) {
+  std::ptrdiff_t bytes;
   if (!operand.is_tensor) {
     // As if its elements were the largest, so that offsets of any copy fit.
-    return CheckedProduct(8,
-                          {OuterSize(operand.layout), operand.layout.stride()});
+    return CheckedMul(OuterSize(operand.layout), operand.layout.stride(),
+                      &bytes) &&
+           CheckedMul<std::ptrdiff_t>(bytes, 8, &bytes);
   }
-  const TensorShape& shape = operand.shape;
-  constexpr std::ptrdiff_t kOne = 1;
-  return CheckedProduct(
-      BytesOf(operand.scalar, 1),
-      {std::max(shape.batch, kOne), std::max(shape.height, kOne),
-       std::max(shape.width, kOne), std::max(shape.channels, kOne)});
+  bytes = BytesOf(operand.scalar, 1);
+  const auto sizes = SizesOf(operand);
+  return std::all_of(sizes.begin(), sizes.end(), [&](std::ptrdiff_t size) {
+    return CheckedMul(bytes, std::max<std::ptrdiff_t>(size, 1), &bytes);
+  });
 }
 
 std::int64_t LargestDistance(std::int32_t lowest, std::int32_t highest,
@@ -99,9 +89,21 @@ absl::Status CheckRange(const char* name, int value, int lowest, int highest) {
                  "]");
 }
 
+absl::Status CheckFinite(const char* what, absl::Span<const float> numbers) {
+  for (const float number : numbers) {
+    if (!std::isfinite(number)) return Invalid(what, " is not finite");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckScale(const char* name, double scale) {
   if (scale > 0 && std::isfinite(scale)) return absl::OkStatus();
   return Invalid(name, ": scale is ", scale, ", must be positive and finite");
+}
+
+absl::Status CheckInverse(const char* name, float scale) {
+  if (std::isfinite(1 / scale)) return absl::OkStatus();
+  return Invalid(name, ": scale is ", scale, ", whose inverse no float holds");
 }
 
 absl::Status CheckParams(const char* name, Scalar scalar,
@@ -126,7 +128,7 @@ absl::Status CheckChannelParams(const char* name,
                                 std::ptrdiff_t channels, Scalar scalar) {
   RUY_LIKE_RETURN_IF_ERROR(
       CheckPerChannel("QuantParams", params.size(), channels));
-  RUY_LIKE_RETURN_IF_ERROR(CheckSpan(name, params));
+  RUY_LIKE_RETURN_IF_ERROR(CheckData({name, params}));
   for (std::size_t c = 0; c < params.size(); ++c) {
     const absl::Status status = CheckParams(name, scalar, params[c]);
     if (status.ok()) continue;
@@ -142,16 +144,30 @@ absl::Status CheckBiasCount(std::size_t count, absl::string_view weights,
   return Invalid(count, " biases for ", weights, " of ", channels, " channels");
 }
 
-absl::Status CheckDisjoint(const char* a_name, const void* a,
-                           std::size_t a_bytes, const char* b_name,
-                           const void* b, std::size_t b_bytes) {
-  const auto a_begin = reinterpret_cast<std::uintptr_t>(a);
-  const auto b_begin = reinterpret_cast<std::uintptr_t>(b);
-  if (a_bytes == 0 || b_bytes == 0 || a_begin >= b_begin + b_bytes ||
-      b_begin >= a_begin + a_bytes) {
+absl::Status CheckData(const Memory& memory) {
+  if (memory.data != nullptr || memory.elements == 0) return absl::OkStatus();
+  return Invalid(memory.name, " (", memory.elements,
+                 " elements) has null data");
+}
+
+absl::Status CheckDisjoint(const Memory& a, const Memory& b) {
+  const auto a_begin = reinterpret_cast<std::uintptr_t>(a.data);
+  const auto b_begin = reinterpret_cast<std::uintptr_t>(b.data);
+  if (a.bytes == 0 || b.bytes == 0 || a_begin >= b_begin + b.bytes ||
+      b_begin >= a_begin + a.bytes) {
     return absl::OkStatus();
   }
-  return Invalid(a_name, " and ", b_name, " share memory");
+  return Invalid(a.name, " and ", b.name, " share memory");
+}
+
+absl::Status CheckMemory(std::initializer_list<Memory> read,
+                         const Memory& written) {
+  RUY_LIKE_RETURN_IF_ERROR(CheckData(written));
+  for (const Memory& memory : read) {
+    RUY_LIKE_RETURN_IF_ERROR(CheckData(memory));
+    RUY_LIKE_RETURN_IF_ERROR(CheckDisjoint(memory, written));
+  }
+  return absl::OkStatus();
 }
 
 std::string Describe(const TensorShape& shape) {
@@ -167,7 +183,7 @@ std::string Describe(const Erased& operand) {
 
 absl::Span<const char> BytesOf(const Erased& operand) {
   const auto* const data = static_cast<const char*>(operand.data);
-  if (IsEmpty(operand)) return {data, 0};
+  if (LeastSize(operand) == 0) return {data, 0};
   const Layout& layout = operand.layout;
   const std::ptrdiff_t elements =
       operand.is_tensor
@@ -187,11 +203,9 @@ absl::Status CheckOperand(const char* name, const Erased& operand) {
   if (LeastSize(operand) < 0) {
     return Invalid(name, " has a negative size: ", Describe(operand));
   }
-  if (!HasKnownOrder(operand)) {
-    return Invalid(name, " has an unknown order ",
-                   operand.is_tensor
-                       ? static_cast<int>(operand.shape.order)
-                       : static_cast<int>(operand.layout.order()));
+  // Of matrices and of tensors.
+  if (OrderOf(operand) > 1) {
+    return Invalid(name, " has an unknown order ", OrderOf(operand));
   }
   if (!operand.is_tensor &&
       operand.layout.stride() < InnerSize(operand.layout)) {
@@ -204,7 +218,7 @@ absl::Status CheckOperand(const char* name, const Erased& operand) {
         absl::StrCat(name, " (", Describe(operand),
                      ") is too large: its byte count overflows"));
   }
-  if (operand.data == nullptr && !IsEmpty(operand)) {
+  if (operand.data == nullptr && !LeastSize(operand) == 0) {
     return Invalid(name, " (", Describe(operand), ") has null data");
   }
   if (!operand.is_tensor || !Is8Bit(operand.scalar)) return absl::OkStatus();
@@ -213,7 +227,7 @@ absl::Status CheckOperand(const char* name, const Erased& operand) {
 
 absl::Status CheckWritable(const char* name, const Erased& operand) {
   RUY_LIKE_RETURN_IF_ERROR(CheckOperand(name, operand));
-  if (!operand.is_const || IsEmpty(operand)) return absl::OkStatus();
+  if (!operand.is_const || LeastSize(operand) == 0) return absl::OkStatus();
   return Invalid(name, ": set from a pointer to const, can not be written");
 }
 
@@ -256,18 +270,19 @@ absl::Status CheckPair(const char* src_name, const Erased& src,
       src.layout.stride() == dst.layout.stride()) {
     return absl::OkStatus();
   }
-  return CheckDisjoint(src_name, BytesOf(src), dst_name, BytesOf(dst));
+  return CheckDisjoint({src_name, src}, {dst_name, dst});
 }
 
 absl::Status CheckTensors(const Erased& input, const Erased& output,
-                          const TensorShape& expected) {
+                          const TensorShape& expected, bool in_place) {
   RUY_LIKE_RETURN_IF_ERROR(CheckOperand("input", input));
   RUY_LIKE_RETURN_IF_ERROR(CheckOperand("output", output));
   if (output.shape != expected) {
     return Invalid("output is ", Describe(output), ", not ", Describe(expected),
                    " as results from input of ", Describe(input));
   }
-  return CheckDisjoint("input", BytesOf(input), "output", BytesOf(output));
+  if (in_place && input.data == output.data) return absl::OkStatus();
+  return CheckDisjoint({"input", input}, {"output", output});
 }
 
 absl::StatusOr<std::int64_t> LargestSum(std::ptrdiff_t depth,

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <utility>
 
@@ -33,16 +34,20 @@ absl::Status CheckEnum(const char* what, Enum value, Enum last) {
 
 // ## Numbers
 
-// What an integer type holds.
+// The bounds of an integer type.
 std::int32_t LowestOf(Scalar scalar);
 std::int32_t HighestOf(Scalar scalar);
 
-// Whether a float holds the number, rounded; NaN is none.
+// A float holds the number, rounded; NaN is none.
 bool IsFloat(double number);
 // An argument in [lowest, highest].
 absl::Status CheckRange(const char* name, int value, int lowest, int highest);
+// None is infinite or NaN; `what` names one of them.
+absl::Status CheckFinite(const char* what, absl::Span<const float> numbers);
 // A scale that is positive and finite.
 absl::Status CheckScale(const char* name, double scale);
+// A scale by whose inverse numbers are multiplied.
+absl::Status CheckInverse(const char* name, float scale);
 // ValidateQuantParams for elements of that type.
 absl::Status CheckParams(const char* name, Scalar scalar,
                          const QuantParams& params);
@@ -63,23 +68,32 @@ absl::Status CheckBiasCount(std::size_t count, absl::string_view weights,
 
 // ## Memory
 
-// A span with elements has data.
-template <typename T>
-absl::Status CheckSpan(const char* name, absl::Span<T> span) {
-  if (span.data() != nullptr || span.empty()) return absl::OkStatus();
-  return Invalid(name, " (", span.size(), " elements) has null data");
-}
+// The bytes of a valid operand, from its first element to the end of its last.
+absl::Span<const char> BytesOf(const Erased& operand);
 
+// The memory of an operand: of a span, or of a valid matrix or tensor.
+struct Memory {
+  template <typename T>
+  Memory(absl::string_view operand_name, absl::Span<T> span)
+      : name(operand_name),
+        data(span.data()),
+        elements(span.size()),
+        bytes(span.size() * sizeof(T)) {}
+  Memory(absl::string_view operand_name, const Erased& operand)
+      : Memory(operand_name, BytesOf(operand)) {}
+
+  absl::string_view name;
+  const void* data;
+  std::size_t elements, bytes;
+};
+
+// Where there are elements there is data.
+absl::Status CheckData(const Memory& memory);
 // No byte belongs to both. What has no bytes shares none, wherever it points.
-absl::Status CheckDisjoint(const char* a_name, const void* a,
-                           std::size_t a_bytes, const char* b_name,
-                           const void* b, std::size_t b_bytes);
-template <typename A, typename B>
-absl::Status CheckDisjoint(const char* a_name, absl::Span<A> a,
-                           const char* b_name, absl::Span<B> b) {
-  return CheckDisjoint(a_name, a.data(), a.size() * sizeof(A), b_name, b.data(),
-                       b.size() * sizeof(B));
-}
+absl::Status CheckDisjoint(const Memory& a, const Memory& b);
+// All have data, and what is read shares no memory with what is written.
+absl::Status CheckMemory(std::initializer_list<Memory> read,
+                         const Memory& written);
 
 // ## Operands
 
@@ -91,9 +105,6 @@ std::string Describe(const TensorShape& shape);
 inline std::ptrdiff_t ElementCount(const TensorShape& shape) {
   return shape.batch * shape.height * shape.width * shape.channels;
 }
-// The bytes of a valid operand, from its first element to the end of its last.
-absl::Span<const char> BytesOf(const Erased& operand);
-
 // "output is null", if it is.
 absl::Status CheckNotNull(const char* name, const void* pointer);
 
@@ -103,7 +114,7 @@ absl::Status CheckNotNull(const char* name, const void* pointer);
 absl::Status CheckOperand(const char* name, const Erased& operand);
 // A valid matrix whose elements, if any, may be written.
 absl::Status CheckWritable(const char* name, const Erased& operand);
-// Whether both are tensors that CheckOperand accepts, leaving aside their
+// Both are tensors that CheckOperand accepts, leaving aside their
 // QuantParams, and share no memory: for calls too short for all of the above.
 // False for some valid tensors, too: large ones and those without data.
 bool AreOrdinaryTensors(const Erased& input, const Erased& output);
@@ -112,9 +123,10 @@ bool AreOrdinaryTensors(const Erased& input, const Erased& output);
 absl::Status CheckPair(const char* src_name, const Erased& src,
                        const char* dst_name, const Erased& dst,
                        bool in_place = false);
-// Both are valid tensors, the output has this shape, and they share no memory.
+// Both are valid tensors, the output has this shape, and they share no memory;
+// with `in_place` they may begin at one address.
 absl::Status CheckTensors(const Erased& input, const Erased& output,
-                          const TensorShape& expected);
+                          const TensorShape& expected, bool in_place = false);
 
 // ## Sums of products
 

@@ -14,7 +14,7 @@ namespace {
 
 namespace qi = quantize_internal;
 
-// What a byte stands for as an element of this type.
+// The element of this type that a byte is.
 std::int32_t ValueOf(std::uint8_t bits, Scalar scalar) {
   return scalar == Scalar::kI8 ? static_cast<std::int8_t>(bits) : bits;
 }
@@ -47,9 +47,8 @@ absl::StatusOr<ByteTable> ByteTable::MakeErased(Scalar in,
   return CatchNoMemory([&]() -> absl::StatusOr<ByteTable> {
     RUY_LIKE_RETURN_IF_ERROR(qi::CheckParams("input", in, input));
     RUY_LIKE_RETURN_IF_ERROR(qi::CheckParams("output", out, output));
-    if (results != nullptr && !std::isfinite(1 / output.scale)) {
-      return Invalid("output: scale is ", output.scale,
-                     ", whose inverse no float holds");
+    if (results != nullptr) {
+      RUY_LIKE_RETURN_IF_ERROR(qi::CheckInverse("output", output.scale));
     }
     RUY_LIKE_ASSIGN_OR_RETURN(
         const auto multiplier,
@@ -78,18 +77,6 @@ absl::StatusOr<ByteTable> ByteTable::MakeErased(Scalar in,
 namespace quantize_internal {
 namespace {
 
-absl::Status CheckTableTensors(const Erased& input, const Erased& output) {
-  RUY_LIKE_RETURN_IF_ERROR(CheckOperand("input", input));
-  RUY_LIKE_RETURN_IF_ERROR(CheckOperand("output", output));
-  if (output.shape != input.shape) {
-    return Invalid("output is ", Describe(output), ", input is ",
-                   Describe(input));
-  }
-  return input.data == output.data ? absl::OkStatus()
-                                   : CheckDisjoint("input", BytesOf(input),
-                                                   "output", BytesOf(output));
-}
-
 absl::Status LookUp(const Erased& input, const ByteTable& table,
                     Context* context, const Erased& output) {
   const auto* const from = static_cast<const std::uint8_t*>(input.data);
@@ -108,7 +95,8 @@ absl::Status LookUp(const Erased& input, const ByteTable& table,
 absl::Status ApplyTable(const Erased& input, const ByteTable& table,
                         Context* context, const Erased& output) {
   return CatchNoMemory([&]() -> absl::Status {
-    RUY_LIKE_RETURN_IF_ERROR(CheckTableTensors(input, output));
+    RUY_LIKE_RETURN_IF_ERROR(
+        CheckTensors(input, output, input.shape, /*in_place=*/true));
     if (input.scalar != table.in() || input.params != table.input() ||
         output.scalar != table.out() || output.params != table.output()) {
       return Invalid("the table was made for other types or parameters");
@@ -120,7 +108,8 @@ absl::Status ApplyTable(const Erased& input, const ByteTable& table,
 absl::Status RequantizeTensor(const Erased& input, Context* context,
                               const Erased& output) {
   return CatchNoMemory([&]() -> absl::Status {
-    RUY_LIKE_RETURN_IF_ERROR(CheckTableTensors(input, output));
+    RUY_LIKE_RETURN_IF_ERROR(
+        CheckTensors(input, output, input.shape, /*in_place=*/true));
     RUY_LIKE_ASSIGN_OR_RETURN(
         const auto table,
         ByteTable::MakeErased(input.scalar, input.params, output.scalar,

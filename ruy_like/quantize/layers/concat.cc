@@ -11,35 +11,29 @@
 namespace ruy_like::quantize_internal {
 namespace {
 
-std::ptrdiff_t* SizeAlong(TensorAxis axis, TensorShape* shape) {
-  switch (axis) {
-    case TensorAxis::kBatch:
-      return &shape->batch;
-    case TensorAxis::kHeight:
-      return &shape->height;
-    case TensorAxis::kWidth:
-      return &shape->width;
-    case TensorAxis::kChannels:
-      return &shape->channels;
-  }
-  return nullptr;
+// By TensorAxis.
+constexpr std::ptrdiff_t TensorShape::*kSizes[] = {
+    &TensorShape::batch, &TensorShape::height, &TensorShape::width,
+    &TensorShape::channels};
+
+std::ptrdiff_t SizeAlong(TensorAxis axis, const TensorShape& shape) {
+  return shape.*kSizes[static_cast<int>(axis)];
 }
 
 absl::Status CheckInput(const Erased& input, const Erased& output,
                         TensorAxis axis, std::ptrdiff_t* sum) {
   RUY_LIKE_RETURN_IF_ERROR(CheckOperand("input", input));
-  TensorShape shape = input.shape;
-  std::ptrdiff_t* const size = SizeAlong(axis, &shape);
-  if (!CheckedAdd(*sum, *size, sum)) {
+  const std::ptrdiff_t size = SizeAlong(axis, input.shape);
+  if (!CheckedAdd(*sum, size, sum)) {
     return absl::OutOfRangeError("the sum of the inputs' sizes overflows");
   }
   TensorShape expected = output.shape;
-  *size = *SizeAlong(axis, &expected);
-  if (shape != expected) {
+  expected.*kSizes[static_cast<int>(axis)] = size;
+  if (input.shape != expected) {
     return Invalid("input is ", Describe(input), ", output is ",
                    Describe(output), ": they differ along other axes");
   }
-  return CheckDisjoint("input", BytesOf(input), "output", BytesOf(output));
+  return CheckDisjoint({"input", input}, {"output", output});
 }
 
 absl::Status Check(const ErasedList& inputs, TensorAxis axis,
@@ -54,29 +48,24 @@ absl::Status Check(const ErasedList& inputs, TensorAxis axis,
     RUY_LIKE_RETURN_IF_ERROR(
         CheckInput(inputs.erase(inputs.tensors, i), output, axis, &sum));
   }
-  TensorShape shape = output.shape;
-  if (sum == *SizeAlong(axis, &shape)) return absl::OkStatus();
+  if (sum == SizeAlong(axis, output.shape)) return absl::OkStatus();
   return Invalid("inputs of ", sum, " in all along the axis, output is ",
                  Describe(output));
 }
 
 // Elements that lie together: from one index along the axis to the next.
 std::ptrdiff_t ElementsBelow(TensorAxis axis, const TensorShape& shape) {
-  const bool is_nhwc = shape.order == TensorOrder::kNhwc;
-  switch (axis) {
-    case TensorAxis::kBatch:
-      return shape.height * shape.width * shape.channels;
-    case TensorAxis::kHeight:
-      return shape.width * (is_nhwc ? shape.channels : 1);
-    case TensorAxis::kWidth:
-      return is_nhwc ? shape.channels : 1;
-    case TensorAxis::kChannels:
-      return is_nhwc ? 1 : shape.height * shape.width;
-  }
-  return 1;
+  using Axis = TensorAxis;
+  constexpr Axis kOuterToInner[][4] = {
+      {Axis::kBatch, Axis::kHeight, Axis::kWidth, Axis::kChannels},  // kNhwc
+      {Axis::kBatch, Axis::kChannels, Axis::kHeight, Axis::kWidth}};
+  const Axis* inner = &kOuterToInner[static_cast<int>(shape.order)][3];
+  std::ptrdiff_t elements = 1;
+  for (; *inner != axis; --inner) elements *= SizeAlong(*inner, shape);
+  return elements;
 }
 
-// Whether every value of `input` may stay as it is.
+// Every value of `input` may stay as it is.
 bool IsCopied(const QuantParams& input, const QuantParams& output) {
   return input.scale == output.scale && input.zero_point == output.zero_point &&
          output.qmin <= input.qmin && output.qmax >= input.qmax;
@@ -120,14 +109,12 @@ absl::Status Concat(const ErasedList& inputs, TensorAxis axis, Context* context,
   return CatchNoMemory([&]() -> absl::Status {
     RUY_LIKE_RETURN_IF_ERROR(Check(inputs, axis, output));
     if (ElementCount(output.shape) == 0) return absl::OkStatus();
-    TensorShape shape = output.shape;
-    const std::ptrdiff_t below = ElementsBelow(axis, shape);
-    const std::ptrdiff_t step = *SizeAlong(axis, &shape) * below;
+    const std::ptrdiff_t below = ElementsBelow(axis, output.shape);
+    const std::ptrdiff_t step = SizeAlong(axis, output.shape) * below;
     std::ptrdiff_t first = 0;
     for (std::size_t i = 0; i < inputs.count; ++i) {
       const Erased part = inputs.erase(inputs.tensors, i);
-      TensorShape part_shape = part.shape;
-      const std::ptrdiff_t run = *SizeAlong(axis, &part_shape) * below;
+      const std::ptrdiff_t run = SizeAlong(axis, part.shape) * below;
       if (run == 0) continue;
       RUY_LIKE_RETURN_IF_ERROR(
           Write(part, {ElementCount(output.shape) / step, run, first, step},

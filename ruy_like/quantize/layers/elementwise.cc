@@ -199,11 +199,11 @@ absl::Status CheckAliasing(const char* name, const Erased& input,
       ElementCount(input.shape) == ElementCount(output.shape)) {
     return absl::OkStatus();
   }
-  return CheckDisjoint(name, BytesOf(input), "output", BytesOf(output));
+  return CheckDisjoint({name, input}, {"output", output});
 }
 
-// That a, b and output are valid, of shapes that go together, and that output
-// is an operand itself or shares no memory with it.
+// InvalidArgument unless a, b and output are valid, of shapes that go together,
+// and output is an operand itself or shares no memory with it.
 absl::Status CheckElementPairs(const Erased& a, const Erased& b,
                                const Erased& output, Broadcast* broadcast) {
   RUY_LIKE_RETURN_IF_ERROR(CheckOperand("a", a));

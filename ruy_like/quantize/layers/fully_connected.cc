@@ -33,8 +33,7 @@ absl::Status Check(const LayerCall& call, const Layer& layer) {
   RUY_LIKE_RETURN_IF_ERROR(CheckNotNull("context", call.context));
   RUY_LIKE_RETURN_IF_ERROR(CheckOperand("input", input));
   RUY_LIKE_RETURN_IF_ERROR(CheckOperand("output", output));
-  RUY_LIKE_RETURN_IF_ERROR(
-      CheckDisjoint("input", BytesOf(input), "output", BytesOf(output)));
+  RUY_LIKE_RETURN_IF_ERROR(CheckDisjoint({"input", input}, {"output", output}));
   if (layer.packed == nullptr || layer.packed->groups() != 1) {
     return Invalid("FullyConnected with weights of ",
                    layer.packed == nullptr ? 0 : layer.packed->groups(),

@@ -138,8 +138,8 @@ absl::Status PrepareLayer(const LayerCall& call, Workspace* spare, Layer* own,
     return Carver::Carve(call.workspace, spare, place);
   }
   RUY_LIKE_RETURN_IF_ERROR(own->Check(source.bias));
-  RUY_LIKE_RETURN_IF_ERROR(CheckDisjoint("bias", BytesOf(source.bias), "output",
-                                         BytesOf(call.output)));
+  RUY_LIKE_RETURN_IF_ERROR(
+      CheckDisjoint({"bias", source.bias}, {"output", call.output}));
   return own->Prepare(source.bias, call.workspace, spare, place);
 }
 

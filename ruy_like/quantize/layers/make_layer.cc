@@ -143,7 +143,7 @@ absl::StatusOr<QuantizedParts> QuantizeParts(
     if (options.report != nullptr) *options.report = MakeLayerReport();
     RUY_LIKE_RETURN_IF_ERROR(CheckNotNull("context", context));
     RUY_LIKE_RETURN_IF_ERROR(CheckOperand("weights", Erase(weights)));
-    RUY_LIKE_RETURN_IF_ERROR(CheckSpan("bias", bias));
+    RUY_LIKE_RETURN_IF_ERROR(CheckData({"bias", bias}));
     const std::ptrdiff_t rows = weights.layout().rows();
     const std::ptrdiff_t cols = weights.layout().cols();
     RUY_LIKE_RETURN_IF_ERROR(

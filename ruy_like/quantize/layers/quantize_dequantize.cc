@@ -35,8 +35,7 @@ absl::Status ValidateParams(absl::Span<const QuantParams> params,
 // A factor or summand of DequantizeAcc: per channel, and none of dst's memory.
 absl::Status ValidateOperand(const char* name, absl::Span<const float> values,
                              ChannelDimension channels, const Erased& dst) {
-  RUY_LIKE_RETURN_IF_ERROR(CheckSpan(name, values));
-  RUY_LIKE_RETURN_IF_ERROR(CheckDisjoint(name, values, "x", BytesOf(dst)));
+  RUY_LIKE_RETURN_IF_ERROR(CheckMemory({{name, values}}, {"x", dst}));
   RUY_LIKE_RETURN_IF_ERROR(CheckDimension(channels));
   return CheckPerChannel(name, values.size(), ChannelsOf(dst.layout, channels));
 }
@@ -170,9 +169,7 @@ absl::Status Quantize(const Erased& x, absl::Span<const QuantParams> params,
         CheckEnum("rounding", rounding, Rounding::kHalfToEven));
     RUY_LIKE_RETURN_IF_ERROR(ValidateParams(params, channels, q));
     for (const QuantParams& p : params) {
-      if (std::isfinite(InverseScale(p))) continue;
-      return Invalid("params: scale is ", p.scale,
-                     ", whose inverse no float holds");
+      RUY_LIKE_RETURN_IF_ERROR(CheckInverse("params", p.scale));
     }
     return Convert(
         x, q, params, channels, context,
@@ -235,8 +232,8 @@ absl::Status DequantizeAcc(const Matrix<std::int32_t>& acc,
                                   ? ChannelDimension::kRow
                                   : ChannelDimension::kCol);
     }
-    // What a channel's value is, for elements from `begin` of a line on. No
-    // bias is -0, which leaves every number as it is, 0 and -0 too.
+    // The values for elements from `begin` of a line on. No bias is -0, which
+    // leaves every number as it is, 0 and -0 too.
     const auto operand = [&](absl::Span<const float> values,
                              std::ptrdiff_t line,
                              std::ptrdiff_t begin) -> qi::PerElement {

@@ -20,19 +20,17 @@ absl::Status ValidateMemory(const BatchNorm& norm, const Matrix<float>* weights,
                             absl::Span<float> bias) {
   const qi::Erased erased = qi::Erase(weights);
   RUY_LIKE_RETURN_IF_ERROR(qi::CheckWritable("weights", erased));
-  RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("bias", bias));
   RUY_LIKE_RETURN_IF_ERROR(
       qi::CheckBiasCount(bias.size(), "weights", weights->layout().rows()));
   RUY_LIKE_RETURN_IF_ERROR(
-      qi::CheckDisjoint("weights", qi::BytesOf(erased), "bias", bias));
-  for (const auto& [name, values] :
-       {std::make_pair("gamma", norm.gamma), std::make_pair("beta", norm.beta),
-        std::make_pair("mean", norm.mean),
-        std::make_pair("variance", norm.variance)}) {
-    RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan(name, values));
-    RUY_LIKE_RETURN_IF_ERROR(qi::CheckDisjoint(name, values, "bias", bias));
-    RUY_LIKE_RETURN_IF_ERROR(
-        qi::CheckDisjoint(name, values, "weights", qi::BytesOf(erased)));
+      qi::CheckDisjoint({"weights", erased}, {"bias", bias}));
+  for (const qi::Memory& written :
+       {qi::Memory("weights", erased), qi::Memory("bias", bias)}) {
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckMemory({{"gamma", norm.gamma},
+                                              {"beta", norm.beta},
+                                              {"mean", norm.mean},
+                                              {"variance", norm.variance}},
+                                             written));
   }
   return absl::OkStatus();
 }
@@ -74,25 +72,33 @@ double GainOf(const BatchNorm& norm, std::size_t channel) {
          std::sqrt(static_cast<double>(norm.variance[channel]) + norm.epsilon);
 }
 
-// What a channel's bias becomes.
-double FoldedBias(const BatchNorm& norm, std::size_t channel, float bias) {
+// function(result, &number) for a channel's bias and weights.
+template <typename Function>
+void ForEachResult(const BatchNorm& norm, std::size_t channel,
+                   Matrix<float>* weights, absl::Span<float> bias,
+                   const Function& function) {
+  const double gain = GainOf(norm, channel);
   const double beta = norm.beta.empty() ? 0 : norm.beta[channel];
-  return beta + GainOf(norm, channel) *
-                    (static_cast<double>(bias) - norm.mean[channel]);
+  function(
+      beta + gain * (static_cast<double>(bias[channel]) - norm.mean[channel]),
+      &bias[channel]);
+  const auto row = static_cast<std::ptrdiff_t>(channel);
+  for (std::ptrdiff_t col = 0; col < weights->layout().cols(); ++col) {
+    float* const weight = ElementPtr(weights, row, col);
+    function(gain * *weight, weight);
+  }
 }
 
-// That all results are numbers that a float holds. Gains beyond that may give
+// InvalidArgument unless floats hold all results. Gains beyond that may give
 // such results, but are not to be reported.
 absl::Status ValidateResults(const BatchNorm& norm, Matrix<float>* weights,
                              absl::Span<float> bias) {
   for (std::size_t c = 0; c < bias.size(); ++c) {
     const double gain = GainOf(norm, c);
-    bool all_fit =
-        qi::IsFloat(gain) && qi::IsFloat(FoldedBias(norm, c, bias[c]));
-    for (std::ptrdiff_t col = 0; col < weights->layout().cols(); ++col) {
-      all_fit &= qi::IsFloat(
-          gain * *ElementPtr(weights, static_cast<std::ptrdiff_t>(c), col));
-    }
+    bool all_fit = qi::IsFloat(gain);
+    ForEachResult(norm, c, weights, bias, [&](double result, float*) {
+      all_fit &= qi::IsFloat(result);
+    });
     if (!all_fit) {
       return Invalid(
           "channel ", c, " with gain ", gain,
@@ -142,15 +148,10 @@ absl::StatusOr<BatchNormReport> FoldBatchNorm(const BatchNorm& norm,
     RUY_LIKE_RETURN_IF_ERROR(ValidateResults(norm, weights, bias));
     // Before anything is written: it takes memory.
     BatchNormReport report = ReportOn(norm, bias.size());
-    const std::ptrdiff_t cols = weights->layout().cols();
     for (std::size_t c = 0; c < bias.size(); ++c) {
-      const double gain = GainOf(norm, c);
-      const auto row = static_cast<std::ptrdiff_t>(c);
-      for (std::ptrdiff_t col = 0; col < cols; ++col) {
-        float* const weight = ElementPtr(weights, row, col);
-        *weight = static_cast<float>(gain * *weight);
-      }
-      bias[c] = static_cast<float>(FoldedBias(norm, c, bias[c]));
+      ForEachResult(norm, c, weights, bias, [](double result, float* number) {
+        *number = static_cast<float>(result);
+      });
     }
     return report;
   });

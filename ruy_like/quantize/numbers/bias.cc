@@ -23,11 +23,9 @@ absl::Status Validate(absl::Span<const float> bias, const QuantParams& input,
                    " weight scales and ", quantized.size(),
                    " quantized biases to write");
   }
-  RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("bias", bias));
-  RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("weights", weights));
-  RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("quantized", quantized));
   RUY_LIKE_RETURN_IF_ERROR(
-      qi::CheckDisjoint("bias", bias, "quantized", quantized));
+      qi::CheckMemory({{"bias", bias}}, {"quantized", quantized}));
+  RUY_LIKE_RETURN_IF_ERROR(qi::CheckData({"weights", weights}));
   RUY_LIKE_RETURN_IF_ERROR(qi::CheckScale("input", input.scale));
   for (const QuantParams& channel : weights) {
     RUY_LIKE_RETURN_IF_ERROR(qi::CheckScale("weights", channel.scale));

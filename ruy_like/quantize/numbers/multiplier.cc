@@ -124,11 +124,9 @@ absl::Status ProductMultipliers(absl::Span<const QuantParams> channels,
         CheckScale("the operand without channels", other.scale));
     RUY_LIKE_RETURN_IF_ERROR(CheckScale("dst", dst.scale));
     RUY_LIKE_RETURN_IF_ERROR(ValidateClamp(dst, lowest, highest));
-    RUY_LIKE_RETURN_IF_ERROR(CheckSpan("channels", channels));
-    RUY_LIKE_RETURN_IF_ERROR(CheckSpan("fixedpoint", fixedpoint));
-    RUY_LIKE_RETURN_IF_ERROR(CheckSpan("exponent", exponent));
+    RUY_LIKE_RETURN_IF_ERROR(CheckData({"channels", channels}));
     RUY_LIKE_RETURN_IF_ERROR(
-        CheckDisjoint("fixedpoint", fixedpoint, "exponent", exponent));
+        CheckMemory({{"fixedpoint", fixedpoint}}, {"exponent", exponent}));
     for (const QuantParams& channel : channels) {
       RUY_LIKE_RETURN_IF_ERROR(CheckScale("a channel", channel.scale));
     }
