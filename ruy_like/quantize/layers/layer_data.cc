@@ -135,11 +135,7 @@ absl::Status Layer::Fill(const Erased& given_bias) {
     bias = copy != nullptr ? copy : given_bias.data;
   }
   if (Is8Bit(out)) RUY_LIKE_RETURN_IF_ERROR(FillMultipliers());
-  if (packed != nullptr) {
-    WithTypes([this](auto in_element, auto out_element) {
-      DescribeProduct<decltype(in_element), decltype(out_element)>();
-    });
-  }
+  if (packed != nullptr) DescribeProduct();
   return absl::OkStatus();
 }
 
@@ -158,24 +154,6 @@ absl::Status Layer::FillMultipliers() {
   return absl::OkStatus();
 }
 
-template <typename Function>
-void Layer::WithTypes(const Function& function) const {
-  const auto with_input = [&](auto element) {
-    switch (out) {
-      case Scalar::kI8:
-        return function(element, std::int8_t{});
-      case Scalar::kU8:
-        return function(element, std::uint8_t{});
-      case Scalar::kI32:
-        return function(element, std::int32_t{});
-      default:
-        return function(element, float{});
-    }
-  };
-  if (in == Scalar::kI8) return with_input(std::int8_t{});
-  with_input(std::uint8_t{});
-}
-
 absl::Status Layer::CheckTensorsFit(const Erased& input_tensor,
                                     const Erased& output_tensor) const {
   const bool input_fits = InputFits(input_tensor);
@@ -185,44 +163,41 @@ absl::Status Layer::CheckTensorsFit(const Erased& input_tensor,
       input_fits ? "output" : "input");
 }
 
-template <typename In, typename Out>
 void Layer::DescribeProduct() {
-  using Params = MulParams<std::int32_t, Out>;
   const bool per_channel = packed->params().size() > 1;
-  Params params;
-  params.set_channel_dimension(ChannelDimension::kRow);
-  Matrix<In> rhs;
-  rhs.set_zero_point(static_cast<In>(input.zero_point));
-  if constexpr (std::is_same<In, std::int8_t>::value) {
-    rhs.set_value_range(RangeOfInt8(input));
-  }
-  Matrix<Out> dst;
-  if constexpr (Params::kScaled) {
-    params.set_bias(static_cast<const float*>(bias));
-    params.set_lhs_scale(packed->scales()[0]);
-    if (per_channel) params.set_lhs_scale_perrow(packed->scales());
-    params.set_rhs_scale(input.scale);
-  } else {
-    params.set_bias(static_cast<const std::int32_t*>(bias));
-  }
-  if constexpr (Params::kQuantized) {
-    params.set_multiplier_fixedpoint(fixedpoint[0]);
-    params.set_multiplier_exponent(exponent[0]);
-    if (per_channel) {
-      params.set_multiplier_fixedpoint_perchannel(fixedpoint);
-      params.set_multiplier_exponent_perchannel(exponent);
-    }
-    SetClamp(output, &params);
-    dst.set_zero_point(static_cast<Out>(output.zero_point));
-  }
   internal::Erase(packed->packed(0), &product_.lhs);
-  internal::Erase(rhs, &product_.rhs);
-  internal::CompleteCall<std::int8_t, In>(params, dst, /*max_num_threads=*/0,
-                                          &product_);
-  product_.dst.data_is_const = false;
-  if constexpr (Params::kQuantized) {
+  product_.rhs.scalar = in;
+  product_.rhs.zero_point = input.zero_point;
+  if (in == Scalar::kI8) product_.rhs.value_range = RangeOfInt8(input);
+  product_.dst.scalar = out;
+  product_.rhs.zero_point_is_integer = product_.dst.zero_point_is_integer =
+      true;
+  product_.float_sums = FloatSums::kOfContext;
+  product_.family = FamilyOf(Scalar::kI8, in, Scalar::kI32, out);
+  product_.accum_scalar = Scalar::kI32;
+  product_.bias = bias;
+  if (out == Scalar::kF32) {
+    product_.lhs_scale = packed->scales()[0];
+    if (per_channel) product_.lhs_scale_perrow = packed->scales();
+    product_.rhs_scale = input.scale;
+    product_.clamp_max = std::numeric_limits<double>::infinity();
+    product_.clamp_min = -product_.clamp_max;
+  } else if (out == Scalar::kI32) {
+    product_.clamp_min = LowestOf(out);
+    product_.clamp_max = HighestOf(out);
+  } else {
+    product_.quantized = true;
+    product_.fixedpoint = fixedpoint[0];
+    product_.exponent = exponent[0];
+    if (per_channel) {
+      product_.fixedpoint_perchannel = fixedpoint;
+      product_.exponent_perchannel = exponent;
+    }
     product_.max_exponent = static_cast<std::int8_t>(
         *std::max_element(exponent, exponent + packed->params().size()));
+    product_.clamp_min = output.qmin;
+    product_.clamp_max = output.qmax;
+    product_.dst.zero_point = output.zero_point;
   }
 }
 

@@ -115,12 +115,8 @@ struct Layer {
   bool HasTable() const {
     return depthwise != nullptr || packed->grouped() != nullptr;
   }
-  // function(In{}, Out{})
-  template <typename Function>
-  void WithTypes(const Function& function) const;
   // A product of the first group, with everything but its operands' shapes and
   // data.
-  template <typename In, typename Out>
   void DescribeProduct();
 
   MulCall product_ = {};
