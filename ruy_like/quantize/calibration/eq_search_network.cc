@@ -18,6 +18,7 @@
 #include "ruy_like/mul.h"
 #include "ruy_like/quantize/checks/checks.h"
 #include "ruy_like/quantize/eq_search.h"
+#include "ruy_like/quantize/layers/im2col.h"
 #include "ruy_like/quantize/quantize_dequantize.h"
 
 namespace ruy_like {
@@ -25,45 +26,6 @@ namespace {
 
 namespace qi = quantize_internal;
 using std::ptrdiff_t;
-
-// Elements from one to the next, in an image and in a patch.
-struct Strides {
-  ptrdiff_t pixel, channel;    // of the image
-  ptrdiff_t tap, tap_channel;  // of the patch
-
-  Strides(const TensorShape& shape, ptrdiff_t taps) {
-    if (shape.order == TensorOrder::kNhwc) {
-      pixel = tap = shape.channels;
-      channel = tap_channel = 1;
-    } else {
-      pixel = tap = 1;
-      channel = shape.height * shape.width;
-      tap_channel = taps;
-    }
-  }
-};
-
-// One output position's patch, which is zeros before.
-void GatherPatch(const float* image, const TensorShape& shape,
-                 const Window& window, ptrdiff_t y, ptrdiff_t x,
-                 const Strides& strides, float* patch) {
-  for (ptrdiff_t i = 0; i < window.kernel_height; ++i) {
-    const ptrdiff_t row = y * window.stride_height +
-                          i * window.dilation_height - window.padding.top;
-    if (row < 0 || row >= shape.height) continue;
-    for (ptrdiff_t j = 0; j < window.kernel_width; ++j) {
-      const ptrdiff_t col = x * window.stride_width +
-                            j * window.dilation_width - window.padding.left;
-      if (col < 0 || col >= shape.width) continue;
-      const float* const from =
-          image + (row * shape.width + col) * strides.pixel;
-      float* const to = patch + (i * window.kernel_width + j) * strides.tap;
-      for (ptrdiff_t c = 0; c < shape.channels; ++c) {
-        to[c * strides.tap_channel] = from[c * strides.channel];
-      }
-    }
-  }
-}
 
 absl::Status GatherPatches(const TensorView<const float>& images,
                            const Window& window, std::vector<float>* patches,
@@ -82,16 +44,31 @@ absl::Status GatherPatches(const TensorView<const float>& images,
     return absl::OutOfRangeError(
         absl::StrCat("the patches of ", qi::Describe(shape), " overflow"));
   }
-  patches->assign(static_cast<std::size_t>(elements), 0);
-  const Strides strides(shape, taps);
-  const ptrdiff_t image_elements = shape.height * shape.width * shape.channels;
-  for (ptrdiff_t i = 0; elements > 0 && i < count; ++i) {
-    GatherPatch(images.data + i / positions * image_elements, shape, window,
-                i % positions / output.width, i % output.width, strides,
-                patches->data() + i * depth);
-  }
+  patches->resize(static_cast<std::size_t>(elements));
   MakeSimpleLayout(depth, count, Order::kColMajor, matrix->mutable_layout());
   matrix->set_data(patches->data());
+  if (elements == 0) return absl::OkStatus();
+  // By bytes, of pixels that are all channels or, of kNchw, one of them: planes
+  // then are images by themselves, whose taps lie together in a patch.
+  constexpr ptrdiff_t kBytes = sizeof(float);
+  const ptrdiff_t planes =
+      shape.order == TensorOrder::kNhwc ? 1 : shape.channels;
+  const ptrdiff_t pixel = kBytes * shape.channels / planes;
+  const qi::Im2Col conv = {
+      reinterpret_cast<const std::uint8_t*>(images.data),
+      {shape.batch * planes, shape.height, shape.width, pixel},
+      window,
+      output.height,
+      output.width,
+      /*channels=*/pixel,
+      /*first_channel=*/0,
+      /*padding_value=*/0};
+  auto* const to = reinterpret_cast<std::uint8_t*>(patches->data());
+  for (ptrdiff_t i = 0; i < shape.batch * planes; ++i) {
+    const ptrdiff_t first = i / planes * positions * depth + i % planes * taps;
+    qi::GatherNhwc(conv, i * positions, (i + 1) * positions, depth * kBytes,
+                   to + first * kBytes);
+  }
   return absl::OkStatus();
 }
 
