@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
@@ -48,9 +47,7 @@ template <typename In, typename T>
 absl::Status Concat(absl::Span<const TensorView<In>> inputs, TensorAxis axis,
                     Context* context, TensorView<T>* output) {
   namespace qi = quantize_internal;
-  static_assert(
-      qi::IsByte<T>() && std::is_same<std::remove_const_t<In>, T>::value,
-      "inputs and output have elements of one type, int8 or uint8");
+  qi::CheckSameBytes<T, In>();
   const auto erase = [](const void* tensors, std::size_t i) {
     return qi::Erase(static_cast<const TensorView<In>*>(tensors)[i]);
   };

@@ -6,7 +6,6 @@
 #define RUY_LIKE_QUANTIZE_ELEMENTWISE_MUL_H_
 
 #include <cstdint>
-#include <type_traits>
 
 #include "absl/status/status.h"
 #include "ruy_like/context.h"
@@ -40,10 +39,7 @@ template <typename A, typename B, typename T>
 absl::Status QuantizedMul(const TensorView<A>& a, const TensorView<B>& b,
                           Context* context, TensorView<T>* output) {
   namespace qi = quantize_internal;
-  static_assert(qi::IsByte<T>() &&
-                    std::is_same<std::remove_const_t<A>, T>::value &&
-                    std::is_same<std::remove_const_t<B>, T>::value,
-                "a, b and output have elements of one type, int8 or uint8");
+  qi::CheckSameBytes<T, A, B>();
   return qi::QuantizedMul(qi::Erase(a), qi::Erase(b), context,
                           qi::Erase(output));
 }

@@ -60,11 +60,7 @@ RUY_LIKE_EXPORT bool SameZeroPoints(absl::Span<const QuantParams> params);
 // The integer types of tensors.
 template <typename Q>
 constexpr void CheckStoredType() {
-  using Element = std::remove_const_t<Q>;
-  static_assert(std::is_same<Element, std::int8_t>::value ||
-                    std::is_same<Element, std::uint8_t>::value ||
-                    std::is_same<Element, std::int16_t>::value ||
-                    std::is_same<Element, std::int32_t>::value,
+  static_assert(!IsFloat(internal::ScalarOf<std::remove_const_t<Q>>()),
                 "quantized elements are int8, uint8, int16 or int32");
 }
 
@@ -76,19 +72,19 @@ template <typename Q>
 absl::Status Quantize(absl::Span<const float> x, const QuantParams& params,
                       absl::Span<Q> q, Context* context = nullptr,
                       Rounding rounding = Rounding::kHalfAwayFromZero) {
-  quantize_internal::CheckStoredType<Q>();
-  return quantize_internal::Quantize(
-      quantize_internal::Erase(x), absl::MakeConstSpan(&params, 1),
-      ChannelDimension::kRow, quantize_internal::Erase(q), context, rounding);
+  namespace qi = quantize_internal;
+  qi::CheckStoredType<Q>();
+  return qi::Quantize(qi::Erase(x), absl::MakeConstSpan(&params, 1),
+                      ChannelDimension::kRow, qi::Erase(q), context, rounding);
 }
 
 template <typename Q>
 absl::Status Dequantize(absl::Span<const Q> q, const QuantParams& params,
                         absl::Span<float> x, Context* context = nullptr) {
-  quantize_internal::CheckStoredType<Q>();
-  return quantize_internal::Dequantize(
-      quantize_internal::Erase(q), absl::MakeConstSpan(&params, 1),
-      ChannelDimension::kRow, quantize_internal::Erase(x), context);
+  namespace qi = quantize_internal;
+  qi::CheckStoredType<Q>();
+  return qi::Dequantize(qi::Erase(q), absl::MakeConstSpan(&params, 1),
+                        ChannelDimension::kRow, qi::Erase(x), context);
 }
 
 // ## Matrices, per channel and per tensor
@@ -106,11 +102,11 @@ absl::Status QuantizeChannels(const Matrix<float>& x,
                               ChannelDimension channels, Matrix<Q>* q,
                               Context* context = nullptr,
                               Rounding rounding = Rounding::kHalfAwayFromZero) {
-  quantize_internal::CheckStoredType<Q>();
-  absl::Status status = quantize_internal::Quantize(
-      quantize_internal::Erase(x), params, channels,
-      quantize_internal::Erase(q), context, rounding);
-  if (status.ok() && quantize_internal::SameZeroPoints(params)) {
+  namespace qi = quantize_internal;
+  qi::CheckStoredType<Q>();
+  absl::Status status = qi::Quantize(qi::Erase(x), params, channels,
+                                     qi::Erase(q), context, rounding);
+  if (status.ok() && qi::SameZeroPoints(params)) {
     q->set_zero_point(static_cast<Q>(params[0].zero_point));
   }
   return status;
@@ -121,10 +117,9 @@ absl::Status DequantizeChannels(const Matrix<Q>& q,
                                 absl::Span<const QuantParams> params,
                                 ChannelDimension channels, Matrix<float>* x,
                                 Context* context = nullptr) {
-  quantize_internal::CheckStoredType<Q>();
-  return quantize_internal::Dequantize(quantize_internal::Erase(q), params,
-                                       channels, quantize_internal::Erase(x),
-                                       context);
+  namespace qi = quantize_internal;
+  qi::CheckStoredType<Q>();
+  return qi::Dequantize(qi::Erase(q), params, channels, qi::Erase(x), context);
 }
 
 template <typename Q>

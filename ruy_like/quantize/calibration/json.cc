@@ -154,7 +154,7 @@ bool JsonReader::ReadCodeUnit(std::uint32_t* unit) {
   return true;
 }
 
-// What comes after a backslash.
+// Reads the rest of an escape, after the backslash.
 bool JsonReader::ReadEscape(std::string* value) {
   if (at_ == text_.size()) return false;
   const char c = text_[at_++];

@@ -32,7 +32,7 @@ class JsonReader final {
  public:
   explicit JsonReader(absl::string_view text) : text_(text) {}
 
-  // What is known of an object's member: what reads its value.
+  // An expected member and the function that reads its value.
   struct Member {
     Member(absl::string_view member_name, std::function<void()> read_value,
            bool optional = false)

@@ -82,7 +82,14 @@ template <typename... T>
 constexpr void CheckBytes() {
   static_assert((IsByte<T>() && ...), "elements are int8 or uint8");
 }
-// What layers compute with.
+// Element-wise operations.
+template <typename Out, typename... In>
+constexpr void CheckSameBytes() {
+  static_assert(IsByte<Out>() &&
+                    (std::is_same<std::remove_const_t<In>, Out>::value && ...),
+                "all tensors have elements of one type, int8 or uint8");
+}
+// Layers.
 template <typename In, typename Out>
 constexpr void CheckLayerTypes() {
   static_assert(IsByte<In>(), "inputs of layers are int8 or uint8");

@@ -19,13 +19,13 @@ namespace qi = quantize_internal;
 using Result = absl::StatusOr<QuantizedGroups>;
 
 absl::Status CheckSizes(std::ptrdiff_t rows, std::ptrdiff_t depth,
-                        std::ptrdiff_t group_size, bool may_be_whole) {
+                        std::ptrdiff_t group_size) {
   std::ptrdiff_t elements;
   if (rows <= 0 || depth <= 0 || !CheckedMul(rows, depth, &elements) ||
       elements > std::numeric_limits<std::ptrdiff_t>::max() / 8) {
     return Invalid("weights of ", rows, "x", depth);
   }
-  if (group_size < (may_be_whole ? 0 : 16) || group_size % 16 != 0) {
+  if (group_size < 16 || group_size % 16 != 0) {
     return Invalid("group_size = ", group_size, " is no multiple of 16");
   }
   return absl::OkStatus();
@@ -44,18 +44,18 @@ QuantizedGroups MakeGroups(std::ptrdiff_t rows, std::ptrdiff_t depth,
   return groups;
 }
 
-// Into zeroed levels.
-void SetLevel(std::ptrdiff_t row, std::ptrdiff_t k, int level,
-              QuantizedGroups* groups) {
+// Into zeroed bytes.
+void SetCode(std::ptrdiff_t row, std::ptrdiff_t k, int code,
+             QuantizedGroups* groups) {
   const int codes = 8 / groups->bits;  // of a byte
   const std::ptrdiff_t at =
       row * ((groups->depth + codes - 1) / codes) + k / codes;
   groups->levels[static_cast<std::size_t>(at)] |= static_cast<std::uint8_t>(
-      static_cast<unsigned>(level) << (k % codes * groups->bits));
+      static_cast<unsigned>(code) << (k % codes * groups->bits));
 }
 
-// The level without its zero point.
-int NearestLevel(float weight, float scale, int bits) {
+// The code without its zero point.
+int NearestCode(float weight, float scale, int bits) {
   if (scale == 0) return 0;
   const float low = bits == 4 ? -8 : -127;
   const float high = bits == 4 ? 7 : 127;
@@ -67,7 +67,7 @@ double SquaredError(const std::vector<float>& weights, float scale, int bits) {
   double sum = 0;
   for (const float weight : weights) {
     const double error =
-        weight - static_cast<double>(NearestLevel(weight, scale, bits)) * scale;
+        weight - static_cast<double>(NearestCode(weight, scale, bits)) * scale;
     sum += error * error;
   }
   return sum;
@@ -81,7 +81,7 @@ float ChooseScale(const std::vector<float>& weights, int bits,
   }
   const float scale = greatest / (bits == 4 ? 7.0f : 127.0f);
   if (search == GroupScaleSearch::kNone || greatest == 0) return scale;
-  // From the scale that makes the greatest magnitude level -8.3 to one that
+  // From the scale that makes the greatest magnitude code -8.3 to one that
   // cuts off a third of it.
   constexpr int kSteps = 24;
   float best = scale;
@@ -256,8 +256,7 @@ Result SetZeroPoints(const std::vector<float>& zeros, int greatest,
 Result ImportBlocks(const GgmlFormat& format, const void* blocks,
                     std::size_t bytes, std::ptrdiff_t rows,
                     std::ptrdiff_t depth) {
-  RUY_LIKE_RETURN_IF_ERROR(
-      CheckSizes(rows, depth, format.group, /*may_be_whole=*/false));
+  RUY_LIKE_RETURN_IF_ERROR(CheckSizes(rows, depth, format.group));
   if (depth % format.block != 0) {
     return Invalid("depth = ", depth, " is no multiple of ", format.block);
   }
@@ -306,7 +305,7 @@ Result ImportBlocks(const GgmlFormat& format, const void* blocks,
       if (has_fifth_bits) {
         code |= CodeAt(block + format.fifth_bits_at, e, 1, 8) << 4;
       }
-      SetLevel(row, first + e, code, &groups);
+      SetCode(row, first + e, code, &groups);
     }
   }
   if (!has_minima) return groups;
@@ -316,8 +315,7 @@ Result ImportBlocks(const GgmlFormat& format, const void* blocks,
 Result ImportNBits(const MatMulNBits& arrays) {
   const auto [bits, rows, depth, block_size, b, scales, scale_type, zero_points,
               zero_point_type] = arrays;
-  RUY_LIKE_RETURN_IF_ERROR(
-      CheckSizes(rows, depth, block_size, /*may_be_whole=*/false));
+  RUY_LIKE_RETURN_IF_ERROR(CheckSizes(rows, depth, block_size));
   if (bits != 2 && bits != 4 && bits != 8) return Invalid("bits = ", bits);
   if (b == nullptr || scales == nullptr) {
     return Invalid(b == nullptr ? "b is null" : "scales is null");
@@ -358,8 +356,8 @@ Result ImportNBits(const MatMulNBits& arrays) {
   const std::ptrdiff_t zero_bytes = (blocks * bits + 7) / 8;
   for (std::ptrdiff_t row = 0; row < rows; ++row) {
     for (std::ptrdiff_t k = 0; k < depth; ++k) {
-      SetLevel(row, k, CodeAt(b + row * row_bytes, k, bits, 8 / bits) ^ flip,
-               &groups);
+      SetCode(row, k, CodeAt(b + row * row_bytes, k, bits, 8 / bits) ^ flip,
+              &groups);
     }
     if (zero_points == nullptr || has_floats) continue;
     const auto* const of_row =
@@ -425,16 +423,16 @@ absl::StatusOr<std::vector<std::ptrdiff_t>> OrderByGroup(
   return order;
 }
 
-// Words of eight nibbles: level(row, k), and zero_point(row, group), 16 for one
+// Words of eight nibbles: code(row, k), and zero_point(row, group), 16 for one
 // that is refused.
-template <class Level, class ZeroPoint>
+template <class Code, class ZeroPoint>
 Result ImportWords(const Float16* scales, std::ptrdiff_t rows,
                    std::ptrdiff_t depth, std::ptrdiff_t group_size,
-                   const Level& level, const ZeroPoint& zero_point) {
+                   const Code& code, const ZeroPoint& zero_point) {
   QuantizedGroups groups = MakeGroups(rows, depth, group_size, 4);
   for (std::ptrdiff_t row = 0; row < rows; ++row) {
     for (std::ptrdiff_t k = 0; k < depth; ++k) {
-      SetLevel(row, k, level(row, k), &groups);
+      SetCode(row, k, code(row, k), &groups);
     }
     for (std::ptrdiff_t group = 0; group < depth / group_size; ++group) {
       groups.half_scales.push_back(scales[group * rows + row]);
@@ -453,8 +451,7 @@ Result ImportWords(const Float16* scales, std::ptrdiff_t rows,
 absl::Status CheckWords(const void* qweight, const void* scales,
                         const void* qzeros, std::ptrdiff_t rows,
                         std::ptrdiff_t depth, std::ptrdiff_t group_size) {
-  RUY_LIKE_RETURN_IF_ERROR(
-      CheckSizes(rows, depth, group_size, /*may_be_whole=*/false));
+  RUY_LIKE_RETURN_IF_ERROR(CheckSizes(rows, depth, group_size));
   if (qweight == nullptr || scales == nullptr || qzeros == nullptr) {
     return Invalid("qweight, scales or qzeros is null");
   }
@@ -496,8 +493,9 @@ Result QuantizeGroups(const Matrix<float>& weights, int bits,
         qi::CheckEnum("search", search, GroupScaleSearch::kMse));
     const std::ptrdiff_t rows = weights.layout().rows();
     const std::ptrdiff_t depth = weights.layout().cols();
+    // 0: a row is one group.
     RUY_LIKE_RETURN_IF_ERROR(
-        CheckSizes(rows, depth, group_size, /*may_be_whole=*/true));
+        CheckSizes(rows, depth, group_size == 0 ? 16 : group_size));
     if (bits != 4 && bits != 8) {
       return Invalid("bits = ", bits);
     }
@@ -517,9 +515,9 @@ Result QuantizeGroups(const Matrix<float>& weights, int bits,
         const float scale = ChooseScale(group, bits, search);
         groups.float_scales.push_back(scale);
         for (std::size_t i = 0; i < group.size(); ++i) {
-          SetLevel(row, first + static_cast<std::ptrdiff_t>(i),
-                   NearestLevel(group[i], scale, bits) + groups.zero_point,
-                   &groups);
+          SetCode(row, first + static_cast<std::ptrdiff_t>(i),
+                  NearestCode(group[i], scale, bits) + groups.zero_point,
+                  &groups);
         }
       }
     }
