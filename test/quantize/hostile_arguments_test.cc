@@ -1,8 +1,10 @@
 // Every public operation of ruy_like::quantize with arguments that no sensible
-// caller passes: each must give a Status and leave all memory as it was.
+// caller passes: each must give a Status and leave all memory as it was, also
+// where there is no memory for that Status.
 //
 // What is merely wrong (sizes that differ, bad scales, ...) is in the tests of
-// each operation; here is what could crash, hang, throw or overflow.
+// each operation; here is what could crash, hang, throw or overflow, and of
+// each function that returns a Status at least one error.
 #include <gtest/gtest.h>
 
 #include <cctype>
@@ -17,6 +19,8 @@
 
 #include "ruy_like/quantize/quantize.h"
 #include "test/support/call_of.h"
+#include "test/support/fail_each.h"
+#include "test/support/heap.h"
 #include "test/support/test_util.h"
 
 namespace ruy_like {
@@ -53,6 +57,8 @@ struct World {
       m.i_out[i] = 77;
     }
     before = m;
+    EXPECT_OK(seen.Observe(m.f));
+    EXPECT_OK(ranged.SetRange(3));
   }
 
   // 3x4, or what a case makes of it.
@@ -77,22 +83,29 @@ struct World {
     return Keep(Image(args...));
   }
 
+  Memory m;
+  // What it must still be in the end; for cases that change their input first.
+  Memory before;
+  // What calls use, made before memory fails.
+  Context context;
+  Workspace workspace;
+  const PackedWeights packed2 = Packed(2), packed32 = Packed(32);
+  const DepthwiseWeights depthwise =
+      DepthwiseWeights::Pack(MatrixOf(m.q, 2, 1), {QuantParams()}).value();
+  const std::vector<float> ones = std::vector<float>(3, 1);
+  const std::vector<std::uint64_t> bins = std::vector<std::uint64_t>(2048, 1);
+  const std::string no_file = testing::TempDir() + "hostile_arguments.none";
+  Observer observer, seen, ranged;
+  MovingAverageObserver average;
+  ChannelObserver channels;
+
+ private:
   // Two channels.
   PackedWeights Packed(std::ptrdiff_t depth) {
     return PackedWeights::Pack(MatrixOf(m.q, 2, depth), {QuantParams()},
                                &context)
         .value();
   }
-  DepthwiseWeights Depthwise() {
-    return DepthwiseWeights::Pack(MatrixOf(m.q, 2, 1), {QuantParams()}).value();
-  }
-
-  Memory m;
-  // What it must still be in the end; for cases that change their input first.
-  Memory before;
-  Context context;
-
- private:
   template <typename View>
   View* Keep(const View& view) {
     return &(std::get<View>(outputs_) = view);
@@ -131,16 +144,6 @@ void AddQuantizeCases(Calls<World>* calls) {
     return Quantize<std::int8_t>(w->m.f, {kTiny, 0, -128, 127},
                                  absl::MakeSpan(w->m.q_out));
   });
-  calls->Invalid("unknown order", [good](World* w) {
-    auto x = w->MatrixOf(w->m.f);
-    LayoutOf(&x)->set_order(static_cast<Order>(9));
-    return Quantize(x, good, w->OutputMatrix(w->m.q_out));
-  });
-  calls->Add("a stride whose bytes overflow", kOutOfRange, [good](World* w) {
-    auto x = w->MatrixOf(w->m.f);
-    LayoutOf(&x)->set_stride(kHuge / 4);
-    return Quantize(x, good, w->OutputMatrix(w->m.q_out));
-  });
   calls->Ok("huge and empty", [good](World* w) {
     auto x = w->MatrixOf(w->m.f, kHuge, 0, Order::kColMajor);
     return Quantize(x, good,
@@ -165,6 +168,10 @@ void AddQuantizeCases(Calls<World>* calls) {
     return DequantizeAcc(w->MatrixOf(w->m.i), {1.0f}, NullSpan<const float>(4),
                          ChannelDimension::kCol, w->OutputMatrix(w->m.f_out));
   });
+  calls->Invalid("channels of no bits", [](World* w) {
+    return ChooseSymmetricChannels(w->MatrixOf(w->m.f), ChannelDimension::kRow,
+                                   0);
+  });
   calls->Add("scales of more channels than memory", kExhausted, [](World* w) {
     return ChooseSymmetricChannels(
         w->MatrixOf(w->m.f, kHuge, 0, Order::kColMajor), ChannelDimension::kRow,
@@ -184,6 +191,30 @@ void AddQuantizeCases(Calls<World>* calls) {
   });
   calls->Invalid("used range by NaN", [](World* w) {
     return RequantizeToUsedRange(w->m.i, kNan, absl::MakeSpan(w->m.u_out));
+  });
+}
+
+// ## Numbers
+
+void AddNumberCases(Calls<World>* calls) {
+  calls->Invalid("symmetric: NaN",
+                 [](World*) { return ChooseSymmetric(kNan, 8); });
+  calls->Invalid("affine: NaN",
+                 [](World*) { return ChooseAffine(kNan, 1, 0, 255); });
+  calls->Invalid("params: of another type", [](World*) {
+    return ValidateQuantParams({1, 0, 0, 255}, -128, 127, "q");
+  });
+  calls->Invalid("multiplier: NaN",
+                 [](World*) { return QuantizeMultiplier(kNan); });
+  calls->Invalid("multipliers: no params", [](World*) {
+    const QuantParams one;
+    return SetMultipliers<std::int8_t>(one, one, one, nullptr);
+  });
+  calls->Invalid("multipliers: channels and no params", [](World* w) {
+    const QuantParams channels[2] = {};
+    return SetMultipliers<std::int8_t>(
+        channels, QuantParams(), QuantParams(), absl::MakeSpan(w->m.i_out, 2),
+        absl::MakeSpan(w->m.i_out + 2, 2), nullptr);
   });
 }
 
@@ -237,6 +268,18 @@ void AddAddAndMulCases(Calls<World>* calls) {
     return QuantizedMul(w->Image(w->m.q), w->Image(w->m.q_out + 1), nullptr,
                         w->Output(w->m.q_out));
   });
+  calls->Invalid("sum: to null", [](World* w) {
+    TensorView<std::int8_t>* const null = nullptr;
+    return QuantizedAdd(w->Image(w->m.q), w->Image(w->m.q), nullptr, null);
+  });
+  calls->Invalid("requantize a tensor to null", [](World* w) {
+    TensorView<std::int8_t>* const null = nullptr;
+    return Requantize(w->Image(w->m.q), nullptr, null);
+  });
+  calls->Invalid("concat: nothing", [](World* w) {
+    return Concat(absl::Span<const TensorView<const std::int8_t>>(),
+                  TensorAxis::kBatch, nullptr, w->Output(w->m.q_out));
+  });
   calls->Ok("mul: an empty tensor inside of another", [](World* w) {
     const TensorShape none = {0, 4, 4, 2, TensorOrder::kNhwc};
     return QuantizedMul(w->Image(w->m.q_out, none),
@@ -261,16 +304,6 @@ void AddWeightCases(Calls<World>* calls) {
                           exponent, &params);
   };
 
-  calls->Invalid("pack: unknown order of weights", [pack](World* w) {
-    auto weights = w->MatrixOf(w->m.q);
-    weights.mutable_layout()->set_order(static_cast<Order>(9));
-    return pack(w, weights);
-  });
-  calls->Invalid("pack: unknown order of activations", [pack](World* w) {
-    PackWeightsOptions options;
-    options.order = static_cast<TensorOrder>(9);
-    return pack(w, w->MatrixOf(w->m.q), options);
-  });
   calls->Add("pack: sizes that overflow", kOutOfRange, [pack](World* w) {
     return pack(w, w->MatrixOf(w->m.q, kHuge, 2, Order::kColMajor));
   });
@@ -332,9 +365,8 @@ void AddNormCases(Calls<World>* calls) {
   const auto norm = [calls](const char* name, absl::StatusCode code,
                             void (*change)(NormCall*)) {
     calls->Add(name, code, [change](World* w) {
-      const std::vector<float> ones(3, 1);
       NormCall call = {w,
-                       {ones, ones, ones, ones},
+                       {w->ones, w->ones, w->ones, w->ones},
                        w->MatrixOf(w->m.f_out),
                        absl::MakeSpan(w->m.f, 3)};
       change(&call);
@@ -342,11 +374,6 @@ void AddNormCases(Calls<World>* calls) {
       return FoldBatchNorm(call.norm, &call.weights, call.bias);
     });
   };
-  norm("norm: unknown order", kInvalid, [](NormCall* c) {
-    LayoutOf(&c->weights)->set_order(static_cast<Order>(9));
-  });
-  norm("norm: a stride whose bytes overflow", kOutOfRange,
-       [](NormCall* c) { LayoutOf(&c->weights)->set_stride(kHuge / 2); });
   norm("norm: a weight that is NaN", kInvalid,
        [](NormCall* c) { c->w->m.f_out[11] = kNan; });
   norm("norm: a bias that is infinite", kInvalid,
@@ -371,6 +398,18 @@ void AddNormCases(Calls<World>* calls) {
        [](NormCall* c) { c->bias = absl::MakeSpan(c->w->m.f_out + 2, 3); });
 }
 
+void AddCorrectionCases(Calls<World>* calls) {
+  calls->Invalid("equalize: nothing",
+                 [](World*) { return EqualizeLayers({}); });
+  calls->Invalid("correct: no params", [](World* w) {
+    return CorrectBias(w->MatrixOf(w->m.f), {}, w->ones, {});
+  });
+  calls->Invalid("correct: by no bias", [](World* w) {
+    const auto outputs = w->MatrixOf(w->m.f);
+    return CorrectMeasuredBias(outputs, outputs, ChannelDimension::kRow, {});
+  });
+}
+
 // ## Windows
 
 // A layer on an image of 4x4x2 with kernels of 1x1, unless a case says more.
@@ -386,21 +425,21 @@ void AddWindowCases(Calls<World>* calls) {
     Layer layer;
     change(&layer);
     calls->Add(name, code, [layer](World* w) {
-      const auto weights = w->Packed(2);
-      const auto depthwise = w->Depthwise();
       const auto input = w->Image(w->m.q, layer.in);
-      auto out = w->Image(w->m.q_out, layer.out);
-      Workspace workspace;
-      std::vector<absl::Status> all = {
-          Conv2D(input, weights, {}, layer.window, &workspace, &w->context,
-                 &out),
-          DepthwiseConv2D(input, depthwise, {}, layer.window, &workspace,
-                          &w->context, &out),
-          DepthwiseConv2D(input, depthwise, {}, layer.window, nullptr, nullptr,
-                          &out),
-          MaxPool2D(input, layer.window, &workspace, nullptr, &out),
-          AveragePool2D(input, layer.window, nullptr, &w->context, &out)};
+      auto image = w->Image(w->m.q_out, layer.out);
+      auto* const out = layer.out.batch < 0 ? nullptr : &image;
+      Workspace* const workspace = &w->workspace;
+      const absl::Status all[] = {
+          Conv2D(input, w->packed2, {}, layer.window, workspace, &w->context,
+                 out),
+          DepthwiseConv2D(input, w->depthwise, {}, layer.window, workspace,
+                          &w->context, out),
+          DepthwiseConv2D(input, w->depthwise, {}, layer.window, nullptr,
+                          nullptr, out),
+          MaxPool2D(input, layer.window, workspace, nullptr, out),
+          AveragePool2D(input, layer.window, nullptr, &w->context, out)};
       for (const absl::Status& status : all) {
+        if (status.code() == kExhausted) return status;
         EXPECT_EQ(status.code(), all[0].code()) << status;
       }
       return all[0];
@@ -423,6 +462,7 @@ void AddWindowCases(Calls<World>* calls) {
            const std::ptrdiff_t size = std::numeric_limits<std::int32_t>::max();
            l->in = l->out = {0, size, size, 4, TensorOrder::kNchw};
          });
+  window("window: to null", kInvalid, [](Layer* l) { l->out.batch = -1; });
   window("window: no images", kOk,
          [](Layer* l) { l->in.batch = l->out.batch = 0; });
 }
@@ -431,9 +471,8 @@ void AddLayerCases(Calls<World>* calls) {
   const auto connect = [](World* w, const TensorShape& in,
                           const TensorShape& out,
                           absl::Span<const std::int32_t> bias) {
-    const auto weights = w->Packed(32);
     TensorView<std::int32_t> output = {w->m.i_out, out, {}};
-    return FullyConnected(w->Image(w->m.q, in), weights, bias, nullptr,
+    return FullyConnected(w->Image(w->m.q, in), w->packed32, bias, nullptr,
                           &w->context, &output);
   };
   const TensorShape image = {1, 4, 4, 2, TensorOrder::kNhwc};
@@ -462,29 +501,43 @@ void AddLayerCases(Calls<World>* calls) {
     // Sums of 32 products of at most 128 * 128.
     const absl::Status status =
         connect(w, image, result, {kMostBias - 32 * 128 * 128, 0});
+    if (!status.ok()) return status;
     EXPECT_GT(w->m.i_out[0], 0);
     w->before = w->m;
     return status;
   });
   calls->Invalid(
       "conv: a bias that leaves no room for the sums", [=](World* w) {
-        const auto weights = w->Packed(2);
-        return Conv2D(w->Image(w->m.q), weights, {kMostBias, 0}, Window(),
+        return Conv2D(w->Image(w->m.q), w->packed2, {kMostBias, 0}, Window(),
                       nullptr, &w->context, w->Output(w->m.q_out));
       });
   calls->Invalid("depthwise: a bias that leaves no room for the sums",
                  [=](World* w) {
-                   return DepthwiseConv2D(w->Image(w->m.q), w->Depthwise(),
+                   return DepthwiseConv2D(w->Image(w->m.q), w->depthwise,
                                           {0, -kMostBias}, Window(), nullptr,
                                           &w->context, w->Output(w->m.q_out));
                  });
-  calls->Invalid("average pool: unknown padding", [=](World* w) {
-    return AveragePool2D(w->Image(w->m.q), Window(), nullptr, nullptr,
-                         w->Output(w->m.q_out), static_cast<AveragePadding>(9));
-  });
   calls->Ok("connected: a batch of nothing", [=](World* w) {
     return connect(w, {0, 4, 4, 2, TensorOrder::kNhwc},
                    {0, 1, 1, 2, TensorOrder::kNhwc}, {});
+  });
+  calls->Invalid("connected: to null", [=](World* w) {
+    TensorView<std::int8_t>* const null = nullptr;
+    return FullyConnected(w->Image(w->m.q), w->packed32, {}, nullptr,
+                          &w->context, null);
+  });
+  calls->Invalid("conv: by no layer", [](World* w) {
+    return Conv2D(w->Image(w->m.q), QuantizedLayer(), Window(), nullptr,
+                  &w->context, w->Output(w->m.q_out));
+  });
+  calls->Invalid("layer: of no weights", [](World*) {
+    return QuantizedLayer::Make<std::int8_t, std::int8_t>(
+        PackedWeights(), {}, QuantParams(), QuantParams());
+  });
+  calls->Invalid("padding: stride 0", [=](World*) {
+    Window window;
+    window.stride_width = 0;
+    return SamePadding(image, window);
   });
   calls->Invalid("output shape: negative channels",
                  [=](World*) { return OutputShape(image, Window(), -1); });
@@ -500,9 +553,8 @@ void AddCalibrationCases(Calls<World>* calls) {
                           std::ptrdiff_t stride, Order order) {
     auto x = w->MatrixOf(w->m.f, rows, cols, order);
     LayoutOf(&x)->set_stride(stride);
-    Observer observer;
-    const absl::Status status = observer.Observe(x, &w->context);
-    EXPECT_EQ(observer.finite_count() + observer.nonfinite_count(), 0u);
+    const absl::Status status = w->observer.Observe(x, &w->context);
+    EXPECT_EQ(w->observer.finite_count() + w->observer.nonfinite_count(), 0u);
     return status;
   };
   const auto search = [](World* w, absl::Span<const Matrix<float>> activations,
@@ -521,17 +573,53 @@ void AddCalibrationCases(Calls<World>* calls) {
   calls->Add("observe: sizes that overflow", kOutOfRange, [=](World* w) {
     return observe(w, kHuge, 3, 3, Order::kRowMajor);
   });
-  calls->Invalid("observe: null", [](World*) {
-    return Observer().Observe(NullSpan<const float>(7));
+  calls->Invalid("observe: null", [](World* w) {
+    return w->observer.Observe(NullSpan<const float>(7));
   });
   calls->Invalid("threshold: null bins", [](World*) {
     return ChooseEntropyThreshold({NullSpan<const std::uint64_t>(2048), 1, 0},
                                   128);
   });
-  calls->Invalid("threshold: magnitudes beyond float", [](World*) {
-    const std::vector<std::uint64_t> bins(2048, 1);
-    return ChoosePercentileThreshold({bins, 1e308, 0}, 100);
+  calls->Invalid("threshold: magnitudes beyond float", [](World* w) {
+    return ChoosePercentileThreshold({w->bins, 1e308, 0}, 100);
   });
+  calls->Invalid("threshold: nothing",
+                 [](World*) { return ChooseMseThreshold({}, 127); });
+  calls->Invalid("clip factor: no bits of a Gaussian",
+                 [](World*) { return GaussianClipFactor(0); });
+  calls->Invalid("clip factor: no bits of a Laplacian",
+                 [](World*) { return LaplaceClipFactor(0); });
+  calls->Invalid("set range: NaN",
+                 [](World* w) { return w->observer.SetRange(kNan); });
+  calls->Add("set range: too late", kPrecondition,
+             [](World* w) { return w->seen.SetRange(1); });
+  calls->Add("merge: of another range", kPrecondition,
+             [](World* w) { return w->seen.Merge(w->ranged); });
+  calls->Invalid("observer: threshold for no bits", [](World* w) {
+    CalibrationOptions options;
+    options.bits = 0;
+    return w->seen.Threshold(options);
+  });
+  calls->Invalid("observer: unknown scheme", [](World* w) {
+    CalibrationOptions options;
+    options.scheme = static_cast<QuantScheme>(9);
+    return w->seen.ChooseParams(options);
+  });
+  calls->Add("moving average: of nothing", kPrecondition,
+             [](World* w) { return w->average.ChooseParams({}); });
+  calls->Add("channel observer: of nothing", kPrecondition,
+             [](World* w) { return w->channels.ChooseParams({}); });
+  calls->Invalid("report: no params", [](World* w) {
+    return ReportLayer("a layer", w->m.f, {}, {0, 0, 0, 0});
+  });
+  calls->Invalid("file: an unknown member",
+                 [](World*) { return CalibrationFromJson("{\"x\": 1}"); });
+  calls->Invalid("file: no factors",
+                 [](World*) { return CalibrationFromNcnnTable("a\n"); });
+  calls->Add("file: none", kNotFound,
+             [](World* w) { return LoadCalibration(w->no_file); });
+  calls->Add("file: no table", kNotFound,
+             [](World* w) { return LoadNcnnTable(w->no_file); });
   calls->Invalid("search: a bias that is null", [=](World* w) {
     return search(w, {w->MatrixOf(w->m.f, 4, 5)}, NullSpan<const float>(3));
   });
@@ -541,11 +629,9 @@ void AddCalibrationCases(Calls<World>* calls) {
   calls->Invalid("search: activations of nothing", [=](World* w) {
     return search(w, {w->MatrixOf(w->m.f, 4, 0)}, {});
   });
-  calls->Add("search: weights whose bytes overflow", kOutOfRange, [](World* w) {
-    auto weights = w->MatrixOf(w->m.f);
-    LayoutOf(&weights)->set_stride(kHuge / 2);
-    return EqSearch(weights, {w->MatrixOf(w->m.f, 4, 5)}, EqOptions(),
-                    &w->context);
+  calls->Invalid("search: no context", [](World* w) {
+    return EqSearch(w->MatrixOf(w->m.f), {w->MatrixOf(w->m.f, 4, 5)}, {},
+                    nullptr);
   });
   calls->Invalid("search: an infinite number of steps wide", [](World* w) {
     EqOptions options;
@@ -567,11 +653,28 @@ TEST_P(HostileArgumentsTest, GiveAStatusAndChangeNothing) {
   EXPECT_EQ(std::memcmp(&world.m, &world.before, sizeof(Memory)), 0);
 }
 
+TEST_P(HostileArgumentsTest, AlsoWhereMemoryFails) {
+  if (!kTestOwnsHeap) GTEST_SKIP() << "nothing can be made to fail here";
+  const long failures = FailEach(
+      GetParam().name, &Failures::first_allocation,
+      [](const Failures& failing) {
+        World world;
+        long failed = 0;
+        (void)CallWithFailures(GetParam(), failing, &world, &failed);
+        EXPECT_EQ(std::memcmp(&world.m, &world.before, sizeof(Memory)), 0);
+        return failed > 0;
+      });
+  // The message of an error takes memory.
+  if (GetParam().code != kOk) {
+    EXPECT_GT(failures, 0);
+  }
+}
+
 std::vector<Case> AllCases() {
   Calls<World> calls;
-  for (const auto add :
-       {AddQuantizeCases, AddAddAndMulCases, AddWeightCases, AddNormCases,
-        AddWindowCases, AddLayerCases, AddCalibrationCases}) {
+  for (const auto add : {AddQuantizeCases, AddNumberCases, AddAddAndMulCases,
+                         AddWeightCases, AddNormCases, AddCorrectionCases,
+                         AddWindowCases, AddLayerCases, AddCalibrationCases}) {
     add(&calls);
   }
   return {calls.begin(), calls.end()};

@@ -184,6 +184,24 @@ void ExpectNear(const QuantizedGroups& groups,
   EXPECT_EQ(negative > 0, groups.bits == 4);
 }
 
+// What the constants above were multiplied by.
+std::vector<std::int8_t> Activations(int count) {
+  std::vector<std::int8_t> x(count);
+  for (int i = 0; i < count; ++i) {
+    x[i] = static_cast<std::int8_t>((37 * i + 11) % 255 - 127);
+  }
+  return x;
+}
+
+std::vector<float> ProductBy(const QuantizedGroups& groups,
+                             const std::vector<std::int8_t>& x,
+                             Context* context) {
+  const auto packed = PackGroupWeights(groups.description(), context).value();
+  const auto cols = static_cast<std::ptrdiff_t>(x.size()) / groups.depth;
+  return MulTo<float>(packed, ColMajorOf(x, groups.depth, cols),
+                      GroupMulParams(), context);
+}
+
 // Both sides, as the oracle does.
 void ExpectProductsOfReference(const QuantizedGroups& groups,
                                Context* context) {
@@ -236,18 +254,11 @@ TEST(ForeignWeightsNamesTest, ThoseOfVersion02Serve) {
 TEST_P(ForeignWeightsTest, GgmlsOthers) {
   for (const auto& other : kOthers) {
     SCOPED_TRACE(static_cast<int>(other.type));
-    const std::ptrdiff_t depth = other.type == GgmlType::kTQ2_0 ? 256 : 64;
+    const int depth = other.type == GgmlType::kTQ2_0 ? 256 : 64;
     ASSERT_VALUE(const auto groups,
                  ImportGgml(other.type, other.blocks, other.bytes, 1, depth));
     ExpectProductsOfReference(groups, &context_);
-    std::vector<std::int8_t> x(depth);
-    for (int k = 0; k < depth; ++k) {
-      x[k] = static_cast<std::int8_t>((37 * k + 11) % 255 - 127);
-    }
-    ASSERT_VALUE(const auto packed,
-                 PackGroupWeights(groups.description(), &context_));
-    EXPECT_NEAR(MulTo<float>(packed, ColMajorOf(x, depth, 1), GroupMulParams(),
-                             &context_)[0],
+    EXPECT_NEAR(ProductBy(groups, Activations(depth), &context_)[0],
                 other.product, other.tolerance);
   }
 }
@@ -260,14 +271,7 @@ TEST_P(ForeignWeightsTest, MatMulNBits) {
   arrays.scales = kNBitsScales;
   ASSERT_VALUE(const auto groups, ImportMatMulNBits(arrays));
   ExpectProductsOfReference(groups, &context_);
-  std::vector<std::int8_t> x(2 * 48);
-  for (int i = 0; i < 2 * 48; ++i) {
-    x[i] = static_cast<std::int8_t>((37 * i + 11) % 255 - 127);
-  }
-  ASSERT_VALUE(const auto packed,
-               PackGroupWeights(groups.description(), &context_));
-  const std::vector<float> y =
-      MulTo<float>(packed, ColMajorOf(x, 48, 2), GroupMulParams(), &context_);
+  const auto y = ProductBy(groups, Activations(2 * 48), &context_);
   for (int i = 0; i < 8; ++i) EXPECT_NEAR(y[i], kNBitsProduct[i], 1e-3) << i;
 }
 
@@ -276,10 +280,6 @@ TEST_P(ForeignWeightsTest, MatMulNBitsOfOtherBits) {
   for (int i = 0; i < 64; ++i) b[i] = static_cast<std::uint8_t>(73 * i + 19);
   const std::vector<Float16> half_scales(std::begin(kBlockScales),
                                          std::end(kBlockScales));
-  std::vector<std::int8_t> x(32);
-  for (int k = 0; k < 32; ++k) {
-    x[k] = static_cast<std::int8_t>((37 * k + 11) % 255 - 127);
-  }
   for (const auto& one : kMoreNBits) {
     SCOPED_TRACE(one.products[0]);
     MatMulNBits arrays;
@@ -297,10 +297,7 @@ TEST_P(ForeignWeightsTest, MatMulNBitsOfOtherBits) {
     arrays.zero_point_type = one.zero_point_type;
     ASSERT_VALUE(const auto groups, ImportMatMulNBits(arrays));
     ExpectProductsOfReference(groups, &context_);
-    ASSERT_VALUE(const auto packed,
-                 PackGroupWeights(groups.description(), &context_));
-    const std::vector<float> y =
-        MulTo<float>(packed, ColMajorOf(x, 32, 1), GroupMulParams(), &context_);
+    const auto y = ProductBy(groups, Activations(32), &context_);
     for (int row = 0; row < 2; ++row) {
       EXPECT_NEAR(y[row], one.products[row], one.tolerance) << row;
     }

@@ -265,9 +265,6 @@ TEST(Quantize, GoldenTiesToEven) {
   ASSERT_OK(Quantize<std::int8_t>(three, {6}, absl::MakeSpan(q), nullptr,
                                   Rounding::kHalfToEven));
   EXPECT_EQ(q[0], 0);
-  EXPECT_CODE(kInvalid,
-              Quantize<std::int8_t>(three, {6}, absl::MakeSpan(q), nullptr,
-                                    static_cast<Rounding>(2)));
 }
 
 // The examples of ONNX's DynamicQuantizeLinear: scale = (max - min) / 255 with
@@ -309,7 +306,6 @@ TEST(Quantize, GoldenDynamicQuantizeLinear) {
                                      Rounding::kHalfToEven));
     EXPECT_EQ(q, c.q);
   }
-  EXPECT_CODE(kInvalid, ChooseAffine(-1, 1, 0, 255, static_cast<Rounding>(2)));
 }
 
 // Accumulators become floats where they lie; the gap of the stride is kept.
@@ -563,19 +559,6 @@ TEST(Quantize, SetsTheZeroPointThatAllChannelsShare) {
   EXPECT_EQ(q.zero_point(), 5);
 }
 
-TEST(Quantize, UnknownDimensionsOfChannels) {
-  const auto unknown = static_cast<ChannelDimension>(2);
-  float x_data[6] = {};
-  std::int8_t q_data[6] = {77, 77, 77, 77, 77, 77};
-  auto x = RowMajorOf(x_data, 2, 3);
-  auto q = RowMajorOf(q_data, 2, 3);
-  const std::vector<QuantParams> params(3);
-  EXPECT_CODE(kInvalid, QuantizeChannels(x, params, unknown, &q));
-  EXPECT_CODE(kInvalid, DequantizeChannels(q, params, unknown, &x));
-  EXPECT_CODE(kInvalid, ChooseSymmetricChannels(x, unknown, 8));
-  EXPECT_THAT(q_data, Each(77));
-}
-
 TEST(ChooseSymmetricChannels, OptionsAreCheckedWithoutElementsToo) {
   Matrix<float> empty;
   EXPECT_FALSE(ChooseSymmetricChannels(empty, ChannelDimension::kRow, 99).ok());
@@ -641,12 +624,6 @@ TEST(Quantize, BadMatrices) {
       Quantize(x, params, static_cast<Matrix<std::int8_t>*>(nullptr)).ok());
   auto transposed = RowMajorOf(stored, 4, 3);
   EXPECT_FALSE(Quantize(x, params, &transposed).ok());
-  auto narrow = q;
-  narrow.mutable_layout()->set_stride(3);
-  EXPECT_FALSE(Quantize(x, params, &narrow).ok());
-  auto negative = q;
-  negative.mutable_layout()->set_rows(-3);
-  EXPECT_FALSE(Quantize(x, params, &negative).ok());
   auto constant = q;
   constant.set_data(static_cast<const std::int8_t*>(stored));
   EXPECT_FALSE(Quantize(x, params, &constant).ok());
@@ -674,8 +651,6 @@ TEST(DequantizeAcc, BadInput) {
   EXPECT_OK(DequantizeAcc(acc, one, three, ChannelDimension::kCol, &x));
   EXPECT_FALSE(
       DequantizeAcc(acc, one, {}, ChannelDimension::kRow, nullptr).ok());
-  EXPECT_FALSE(
-      DequantizeAcc(acc, one, {}, static_cast<ChannelDimension>(7), &x).ok());
 }
 
 TEST(DequantizeAcc, ScalesMustBePositiveNumbers) {

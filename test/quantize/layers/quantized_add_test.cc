@@ -306,10 +306,6 @@ TEST(QuantizedAdd, BadInputLeavesTheOutputAlone) {
   EXPECT_CODE(kInvalid,
               QuantizedAdd8p8To8(good, good, Tight(FloatRange{kNan, 0}),
                                  absl::MakeSpan(c8)));
-  Add8p8To8Options unknown;
-  unknown.range = static_cast<AddRange>(9);
-  EXPECT_FALSE(
-      QuantizedAdd8p8To8(good, good, unknown, absl::MakeSpan(c8)).ok());
   EXPECT_EQ(c8, Codes(4, 77));
   const RangedCodes empty = {{}, {0, 1}};
   EXPECT_OK(QuantizedAdd8p8To32(empty, empty, {}));
