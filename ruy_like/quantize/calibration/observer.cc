@@ -19,11 +19,15 @@ namespace {
 
 namespace qi = quantize_internal;
 using qi::ObserveKernels;
+using qi::ObserverState;
 
 static_assert(Observer::kBins == qi::kObserveBins, "");
 
-// Below this R the factor from a magnitude to its bin would be no float.
-constexpr int kLowestExponent = -100;
+// Of R. Below the first, the factor from a magnitude to its bin would be no
+// float.
+constexpr int kLowestExponent = -100, kHighestExponent = 128;
+// Far from where sums of two observers' counts would overflow.
+constexpr std::uint64_t kMaxCount = std::uint64_t{1} << 62;
 constexpr int kLog2Bins = 11;
 static_assert(Observer::kBins == 1 << kLog2Bins, "");
 
@@ -36,7 +40,7 @@ int ExponentAbove(float magnitude) {
 }
 
 // Where there is no range set, the bins reach to 2^exponent.
-qi::ObserveScale ScaleOf(const qi::ObserverState& state) {
+qi::ObserveScale ScaleOf(const ObserverState& state) {
   return {state.range, std::ldexp(1.0f, kLog2Bins - state.exponent)};
 }
 
@@ -45,7 +49,69 @@ absl::Status ValidateOptions(const CalibrationOptions& options) {
   return qi::CheckEnum("scheme", options.scheme, QuantScheme::kAffineUnsigned);
 }
 
+// ## Which states an Observer can have
+
+bool IsRange(const ObserverState& state) {
+  if (state.streaming()) {
+    return !state.has_range || (state.exponent >= kLowestExponent &&
+                                state.exponent <= kHighestExponent);
+  }
+  return state.range > 0 && std::isfinite(state.range) && state.has_range;
+}
+
+bool AreCounts(const ObserverState& state) {
+  if (state.finite > kMaxCount || state.zeros > state.finite ||
+      state.nonfinite > kMaxCount ||
+      state.bins.size() != static_cast<std::size_t>(Observer::kBins)) {
+    return false;
+  }
+  std::uint64_t left = state.finite - state.zeros;
+  for (const std::uint64_t count : state.bins) {
+    if (count > left) return false;
+    left -= count;
+  }
+  return left == 0;
+}
+
+bool AreEnds(const ObserverState& state) {
+  const float absmax = std::max(-state.min, state.max);
+  if (!std::isfinite(absmax) || !(state.min <= state.max)) return false;
+  // The ends are 0 exactly if all values are; the range covers both.
+  if ((absmax == 0) != (state.finite == state.zeros)) return false;
+  if (state.zeros > 0 && (state.min > 0 || state.max < 0)) return false;
+  if (absmax == 0 || state.range > 0) return true;
+  return state.has_range && absmax < std::ldexp(1.0, state.exponent);
+}
+
+bool IsNegative(const qi::ExactSum& sum) { return sum.digits().back() < 0; }
+
 }  // namespace
+
+namespace quantize_internal {
+
+const ObserverState& ObserverState::Of(const Observer& observer) {
+  return observer.state_;
+}
+
+absl::StatusOr<Observer> ObserverState::ToObserver(ObserverState state) {
+  const char* wrong =
+      !IsRange(state)     ? "range"
+      : !AreCounts(state) ? "counts"
+      : !AreEnds(state)   ? "ends"
+      : IsNegative(state.sum_of_squares) || IsNegative(state.sum_of_magnitudes)
+          ? "sums"
+          : nullptr;
+  if (wrong != nullptr) {
+    return Invalid("the ", wrong, " of an observer contradict the rest");
+  }
+  state.min += 0.0f;  // never -0
+  state.max += 0.0f;
+  Observer observer;
+  observer.state_ = std::move(state);
+  return observer;
+}
+
+}  // namespace quantize_internal
 
 const char* CalibrationMethodName(CalibrationMethod method) {
   // By CalibrationMethod.
