@@ -8,6 +8,7 @@
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/calibration/channel_columns.h"
 #include "ruy_like/quantize/checks/checks.h"
+#include "ruy_like/quantize/loops/blocks.h"
 #include "ruy_like/quantize/loops/rounding.h"
 
 namespace ruy_like {
@@ -129,13 +130,12 @@ absl::Status CorrectMeasuredBias(const Matrix<float>& reference,
         qi::CheckMemory({{"reference", a}, {"quantized", b}}, {"bias", bias}));
     if (rows == 0 || cols == 0) return absl::OkStatus();
     std::vector<double> error(bias.size());
-    for (std::ptrdiff_t row = 0; row < rows; ++row) {
-      for (std::ptrdiff_t col = 0; col < cols; ++col) {
-        error[static_cast<std::size_t>(by_row ? row : col)] +=
-            static_cast<double>(Element(quantized, row, col)) -
-            Element(reference, row, col);
-      }
-    }
+    qi::ForEachElement(reference.layout(),
+                       [&](std::ptrdiff_t row, std::ptrdiff_t col) {
+                         error[static_cast<std::size_t>(by_row ? row : col)] +=
+                             static_cast<double>(Element(quantized, row, col)) -
+                             Element(reference, row, col);
+                       });
     const auto outputs = static_cast<double>(by_row ? cols : rows);
     for (double& sum : error) sum /= outputs;
     return Subtract(error, bias);

@@ -9,11 +9,13 @@
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/calibration/channel_columns.h"
 #include "ruy_like/quantize/checks/checks.h"
+#include "ruy_like/quantize/loops/blocks.h"
 
 namespace ruy_like {
 namespace {
 
 namespace qi = quantize_internal;
+using qi::ForEachElement;
 using qi::InputChannels;
 
 constexpr double kConverged = 1e-4;
@@ -28,18 +30,6 @@ absl::Status CheckOptions(const EqualizeOptions& options) {
   }
   return qi::CheckEnum("scale rounding", options.scale_rounding,
                        ScaleRounding::kPowerOfTwo);
-}
-
-// function(row, col) for each element. Rows without any may be more than can be
-// gone through.
-template <typename Function>
-void ForEachElement(const Layout& layout, const Function& function) {
-  if (layout.cols() == 0) return;
-  for (std::ptrdiff_t row = 0; row < layout.rows(); ++row) {
-    for (std::ptrdiff_t col = 0; col < layout.cols(); ++col) {
-      function(row, col);
-    }
-  }
 }
 
 absl::Status CheckLayer(const EqualizedLayer& layer, std::size_t l) {

@@ -31,27 +31,22 @@ void AppendUtf8(std::uint32_t point, std::string* text) {
 }  // namespace
 
 bool IsUtf8(absl::string_view text) {
-  std::size_t i = 0;
-  while (i < text.size()) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    const std::size_t more = lead < 0x80             ? 0
-                             : (lead & 0xe0) == 0xc0 ? 1
-                             : (lead & 0xf0) == 0xe0 ? 2
-                             : (lead & 0xf8) == 0xf0 ? 3
-                                                     : 4;
-    if (more == 4 || text.size() - i <= more) return false;
+  const auto byte_at = [&](std::size_t i) -> std::uint32_t {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
+  };
+  for (std::size_t i = 0; i < text.size();) {
+    const std::uint32_t lead = byte_at(i++);
+    const int more = lead < 0x80 ? 0 : lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
     std::uint32_t point = more == 0 ? lead : lead & (0x3fu >> more);
-    for (std::size_t j = 1; j <= more; ++j) {
-      const auto byte = static_cast<unsigned char>(text[i + j]);
-      if ((byte & 0xc0) != 0x80) return false;
-      point = point << 6 | (byte & 0x3f);
+    for (int j = 0; j < more; ++j) {
+      if ((byte_at(i) & 0xc0) != 0x80) return false;
+      point = point << 6 | (byte_at(i++) & 0x3f);
     }
     constexpr std::uint32_t kLeast[] = {0, 0x80, 0x800, 0x10000};
-    if (point < kLeast[more] || point > 0x10ffff ||
-        (point >= 0xd800 && point < 0xe000)) {
+    if ((lead >= 0x80 && lead < 0xc0) || lead >= 0xf8 || point < kLeast[more] ||
+        point > 0x10ffff || (point >= 0xd800 && point < 0xe000)) {
       return false;
     }
-    i += more + 1;
   }
   return true;
 }
@@ -90,10 +85,7 @@ void JsonReader::Fail(absl::string_view message) {
 }
 
 void JsonReader::SkipBlanks() {
-  while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' ||
-                                text_[at_] == '\n' || text_[at_] == '\r')) {
-    ++at_;
-  }
+  at_ = std::min(text_.find_first_not_of(" \t\n\r", at_), text_.size());
 }
 
 bool JsonReader::Take(char c) {
@@ -142,16 +134,11 @@ void JsonReader::ReadObject(std::vector<Member> members) {
 }
 
 bool JsonReader::ReadCodeUnit(std::uint32_t* unit) {
-  if (text_.size() - at_ < 4) return false;
-  *unit = 0;
-  for (int i = 0; i < 4; ++i) {
-    const char c = absl::ascii_tolower(static_cast<unsigned char>(text_[at_]));
-    if (!absl::ascii_isxdigit(static_cast<unsigned char>(c))) return false;
-    *unit = *unit * 16 +
-            static_cast<std::uint32_t>(c <= '9' ? c - '0' : c - 'a' + 10);
-    ++at_;
-  }
-  return true;
+  const absl::string_view digits = text_.substr(at_, 4);
+  at_ += digits.size();
+  return digits.size() == 4 &&
+         std::all_of(digits.begin(), digits.end(), absl::ascii_isxdigit) &&
+         absl::SimpleHexAtoi(digits, unit);
 }
 
 // Reads the rest of an escape, after the backslash.
@@ -207,28 +194,23 @@ absl::string_view JsonReader::NumberToken() {
   if (!ok()) return {};
   SkipBlanks();
   const std::size_t begin = at_;
-  const auto take_digits = [this] {
-    const std::size_t first = at_;
-    while (at_ < text_.size() &&
-           absl::ascii_isdigit(static_cast<unsigned char>(text_[at_]))) {
-      ++at_;
-    }
-    return at_ - first;
+  // Those of `characters` that come next, at most `most`.
+  const auto take = [this](absl::string_view characters, std::size_t most) {
+    const std::size_t end = text_.find_first_not_of(characters, at_);
+    const absl::string_view taken =
+        text_.substr(at_, std::min(end - at_, most));
+    at_ += taken.size();
+    return taken;
   };
-  const auto take_one_of = [this](absl::string_view characters) {
-    const bool found = at_ < text_.size() &&
-                       characters.find(text_[at_]) != absl::string_view::npos;
-    if (found) ++at_;
-    return found;
-  };
-  (void)take_one_of("-");
-  const std::size_t whole = at_;
-  const std::size_t digits = take_digits();
-  bool valid = digits == 1 || (digits > 1 && text_[whole] != '0');
-  if (take_one_of(".")) valid &= take_digits() > 0;
-  if (take_one_of("eE")) {
-    (void)take_one_of("+-");
-    valid &= take_digits() > 0;
+  constexpr absl::string_view kDigits = "0123456789";
+  const std::size_t any = text_.size();
+  (void)take("-", 1);
+  const absl::string_view whole = take(kDigits, any);
+  bool valid = !whole.empty() && (whole.size() == 1 || whole[0] != '0');
+  if (!take(".", 1).empty()) valid &= !take(kDigits, any).empty();
+  if (!take("eE", 1).empty()) {
+    (void)take("+-", 1);
+    valid &= !take(kDigits, any).empty();
   }
   return valid ? text_.substr(begin, at_ - begin) : absl::string_view();
 }

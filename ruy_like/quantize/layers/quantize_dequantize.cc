@@ -130,15 +130,12 @@ absl::StatusOr<std::vector<QuantParams>> ChooseForChannels(
   }
   std::vector<float> absmax(static_cast<std::size_t>(count));
   bool finite = true;
-  const bool is_empty = layout.rows() == 0 || layout.cols() == 0;
-  for (std::ptrdiff_t row = 0; !is_empty && row < layout.rows(); ++row) {
-    for (std::ptrdiff_t col = 0; col < layout.cols(); ++col) {
-      const float magnitude = std::abs(Element(x, row, col));
-      finite &= std::isfinite(magnitude);
-      float* const largest = &absmax[by_row ? row : col];
-      *largest = std::max(*largest, magnitude);
-    }
-  }
+  ForEachElement(layout, [&](std::ptrdiff_t row, std::ptrdiff_t col) {
+    const float magnitude = std::abs(Element(x, row, col));
+    finite &= std::isfinite(magnitude);
+    float* const largest = &absmax[by_row ? row : col];
+    *largest = std::max(*largest, magnitude);
+  });
   if (!finite) return Invalid("x has elements that are not finite");
   std::vector<QuantParams> params;
   params.reserve(absmax.size());

@@ -92,6 +92,18 @@ Matrix<T> PartOf(const Matrix<T>& matrix, std::ptrdiff_t row,
   return part;
 }
 
+// function(row, col) for each element. Rows without any may be more than can be
+// gone through.
+template <typename Function>
+void ForEachElement(const Layout& layout, const Function& function) {
+  if (layout.cols() == 0) return;
+  for (std::ptrdiff_t row = 0; row < layout.rows(); ++row) {
+    for (std::ptrdiff_t col = 0; col < layout.cols(); ++col) {
+      function(row, col);
+    }
+  }
+}
+
 // ## Two matrices of one shape, line by line
 
 // Elements from line to line, and from element to element within a line.
