@@ -74,8 +74,9 @@ class RUY_LIKE_EXPORT MulPlan final {
 
   // After Finish: prepares the last product or batch again. Operands, arrays of
   // parameters and dst must be at the same addresses; elements of the operands
-  // and the bias may have changed, multipliers may not. For a batch it does not
-  // lock the Context and allocates nothing; for a single product it may fail as
+  // and the bias may have changed, multipliers may not. It does not lock the
+  // Context and allocates nothing, but for a single product with a cached
+  // operand, or a packed one that no permitted path reads: then it may fail as
   // Prepare does, except in validation. FailedPrecondition unless the last call
   // other than Run was a successful Finish.
   absl::Status Repeat();

@@ -19,8 +19,6 @@ void MakeScales(const MulCall& call, kernels::ScaleArgs* scales) {
   scales->lhs_per_row = call.lhs_scale_perrow != nullptr;
   scales->rhs_per_col = call.rhs_scale_percol != nullptr;
   scales->rhs_first = false;
-  scales->lhs = scales->lhs_per_row ? call.lhs_scale_perrow : &call.lhs_scale;
-  scales->rhs = scales->rhs_per_col ? call.rhs_scale_percol : &call.rhs_scale;
 }
 
 inline kernels::Output OutputOf(const MulCall& call) {
@@ -36,7 +34,6 @@ inline kernels::Output OutputOf(const MulCall& call) {
 // later (run/product.cc).
 inline void SetDst(const MulCall& call, kernels::EpilogueArgs* epilogue) {
   const Layout& dst = call.dst.layout;
-  epilogue->dst = const_cast<void*>(call.dst.data);
   // A dst without gaps that is a single row or column has unit stride along
   // its length whatever its order is called.
   bool col_major = dst.order() == Order::kColMajor;
@@ -61,17 +58,10 @@ inline void SetChannels(const MulCall& call, std::int8_t max_exponent,
   epilogue->channels_are_rows =
       call.channel_dimension == ChannelDimension::kRow;
   epilogue->per_channel = call.fixedpoint_perchannel != nullptr;
-  epilogue->bias = call.bias;
   epilogue->bias_scalar = epilogue->output == kernels::Output::kScaled
                               ? Scalar::kF32
                               : call.accum_scalar;
   epilogue->max_exponent = max_exponent;
-  epilogue->fixedpoint = !call.quantized         ? nullptr
-                         : epilogue->per_channel ? call.fixedpoint_perchannel
-                                                 : &call.fixedpoint;
-  epilogue->exponent = !call.quantized         ? nullptr
-                       : epilogue->per_channel ? call.exponent_perchannel
-                                               : &call.exponent;
 }
 
 inline void SetBounds(const MulCall& call, kernels::EpilogueArgs* epilogue) {
@@ -169,6 +159,31 @@ Operand MakeOperand(const ErasedMatrix& matrix, Side side) {
   return operand;
 }
 
+RUY_LIKE_HOT void SetAddresses(const MulCall& call, bool swap_sides,
+                               TrMulParams* params) {
+  params->side.lhs.data = swap_sides ? call.rhs.data : call.lhs.data;
+  params->side.rhs.data = swap_sides ? call.lhs.data : call.rhs.data;
+  kernels::EpilogueArgs& epilogue = params->epilogue;
+  epilogue.dst = const_cast<void*>(call.dst.data);
+  epilogue.bias = call.bias;
+  epilogue.fixedpoint = epilogue.exponent = nullptr;
+  if (call.quantized) {
+    epilogue.fixedpoint =
+        epilogue.per_channel ? call.fixedpoint_perchannel : &call.fixedpoint;
+    epilogue.exponent =
+        epilogue.per_channel ? call.exponent_perchannel : &call.exponent;
+  }
+  if (!params->scaled()) return;
+  const float* const lhs = call.lhs_scale_perrow != nullptr
+                               ? call.lhs_scale_perrow
+                               : &call.lhs_scale;
+  const float* const rhs = call.rhs_scale_percol != nullptr
+                               ? call.rhs_scale_percol
+                               : &call.rhs_scale;
+  params->scales.lhs = swap_sides ? rhs : lhs;
+  params->scales.rhs = swap_sides ? lhs : rhs;
+}
+
 RUY_LIKE_HOT void MakeTrMulParams(const MulCall& call, std::int8_t max_exponent,
                                   TrMulParams* params) {
   params->side.lhs = MakeOperand(call.lhs, Side::kLhs);
@@ -179,6 +194,7 @@ RUY_LIKE_HOT void MakeTrMulParams(const MulCall& call, std::int8_t max_exponent,
   SetChannels(call, max_exponent, &params->epilogue);
   if (params->scaled()) MakeScales(call, &params->scales);
   SetBounds(call, &params->epilogue);
+  SetAddresses(call, /*swap_sides=*/false, params);
   params->has_post_ops = call.beta != 0 || call.post_ops != nullptr;
   if (params->has_post_ops) SetPostOps(call, params);
   if (call.family == Family::kGroupScaled) SetGroups(call, params);

@@ -23,6 +23,10 @@ Operand MakeOperand(const ErasedMatrix& matrix, Side side);
 void MakeTrMulParams(const MulCall& call, std::int8_t max_exponent,
                      TrMulParams* params);
 
+// The addresses among *params, of a call that may differ by addresses from the
+// one that *params were made of. `swap_sides`: their sides were swapped.
+void SetAddresses(const MulCall& call, bool swap_sides, TrMulParams* params);
+
 // The strides of a validated batch whose first product is `call`.
 BatchSteps StepsOf(const MulCall& call, const Batch& batch);
 

@@ -64,6 +64,7 @@ struct MulPlan::Impl {
   MulCall call;
   std::int8_t max_exponent = 0;
   bool is_empty = false;
+  bool can_repeat = false;  // a product, by its own Repeat; it pins nothing
   ContextImpl* context = nullptr;
   int num_threads = 0;
   KeptPlans plans;
@@ -121,7 +122,9 @@ absl::Status MulPlan::Impl::PrepareProduct() {
   MutexLock lock(&context->mutex, std::adopt_lock);
   absl::Status status = product.Prepare(Product::Workers::kCallers, num_threads,
                                         &plans, &arena, context);
-  if (status.ok()) state = State::kPrepared;
+  if (!status.ok()) return status;
+  can_repeat = product.CanRepeat();
+  state = State::kPrepared;
   return status;
 }
 
@@ -158,10 +161,13 @@ absl::Status MulPlan::Repeat() {
   }
   if (impl_->batch != nullptr) {
     impl_->batch->Restart();
-    impl_->state = Impl::State::kPrepared;
-    return absl::OkStatus();
+  } else if (impl_->can_repeat) {
+    impl_->product.Repeat(impl_->context);
+  } else {
+    return CatchNoMemory([this] { return impl_->PrepareProduct(); });
   }
-  return CatchNoMemory([this] { return impl_->PrepareProduct(); });
+  impl_->state = Impl::State::kPrepared;
+  return absl::OkStatus();
 }
 
 int MulPlan::num_threads() const {
@@ -207,7 +213,7 @@ absl::Status MulPlan::Finish() {
     impl_->Report();
   }
   impl_->state = Impl::State::kFinished;
-  impl_->product.Finish();
+  if (!impl_->can_repeat) impl_->product.Finish();
   return absl::OkStatus();
 }
 

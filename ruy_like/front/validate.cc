@@ -296,6 +296,8 @@ absl::Status ValidateEachMultiplier(const MulCall& call,
   return absl::OkStatus();
 }
 
+}  // namespace
+
 absl::Status ValidateMultipliers(const MulCall& call,
                                  std::int8_t* max_exponent) {
   const std::int32_t* fixedpoints = call.fixedpoint_perchannel;
@@ -321,6 +323,8 @@ absl::Status ValidateMultipliers(const MulCall& call,
                     : ValidateEachMultiplier(call, fixedpoints, exponents,
                                              count, max_exponent);
 }
+
+namespace {
 
 absl::Status ClampError(const MulCall& call) {
   const ScopedFloatState float_state(FloatState::kDefault);

@@ -42,6 +42,10 @@ const PackedOperand* NothingPacked();
 // once.
 absl::Status Validate(const MulCall& call, std::int8_t* max_exponent);
 
+// The part of it that concerns multipliers; dst is quantized.
+absl::Status ValidateMultipliers(const MulCall& call,
+                                 std::int8_t* max_exponent);
+
 // The part of it that concerns one operand alone. needs_data: null data of a
 // matrix that is not empty counts as an error.
 absl::Status ValidateOperand(const char* name, const ErasedMatrix& matrix,

@@ -132,6 +132,7 @@ RUY_LIKE_HOT KeptPlan* ChooseKernel(TrMulParams* params, KeptPlans* plans,
     if (!kept->IsFor(key, context->permitted_paths)) {
       kept = plans->For(key);
       if (!kept->IsFor(key, context->permitted_paths)) {
+        plans->StartGeneration();
         ChooseAnew(*params, context, kept);
       }
     }

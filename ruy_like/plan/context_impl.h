@@ -25,6 +25,8 @@
 
 namespace ruy_like {
 
+class KeptCalls;  // front/kept_calls.h
+
 // A value that is written under the Context's lock and read by any thread at
 // any time, also by tasks of a product that holds the lock. Reads of two of
 // them are not atomic together.
@@ -79,6 +81,9 @@ struct ContextImpl {
 
   // For products on the Context's own threads.
   KeptPlans plans ABSL_GUARDED_BY(mutex);
+  // Small products that have been called with; null before the first call.
+  // Shared, so that their class need not be known here.
+  std::shared_ptr<KeptCalls> kept_calls ABSL_GUARDED_BY(mutex);
   // For calls of MulGroup with more products than `plans` has places; or null.
   std::unique_ptr<KeptPlans> group_plans ABSL_GUARDED_BY(mutex);
 

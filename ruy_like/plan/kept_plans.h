@@ -53,6 +53,11 @@ class KeptPlans final {
   KeptPlans(const KeptPlans&) = delete;
   KeptPlans& operator=(const KeptPlans&) = delete;
 
+  // Changes when a plan is begun, and when what plans are made for does: until
+  // then whoever holds a small plan may use it without asking again.
+  std::uint32_t generation() const { return generation_; }
+  void StartGeneration() { ++generation_; }
+
   // What For() returned last. Callers try it first, which saves waiting for the
   // hash: some 3% of the time of a small repeated product (Zen 4).
   KeptPlan* last() { return last_; }
@@ -78,6 +83,7 @@ class KeptPlans final {
   static constexpr std::size_t kPlaces = 8;  // probed for a query
 
   int shift_;
+  std::uint32_t generation_ = 0;
   std::vector<KeptPlan> plans_;
   KeptPlan* last_;
 };

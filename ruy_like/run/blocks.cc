@@ -46,15 +46,17 @@ RUY_LIKE_HOT ptrdiff_t Product::NextBlock() {
 }
 
 RUY_LIKE_HOT void Product::Work(int thread) {
+  const ptrdiff_t blocks = BlockCount(plan_->map);
+  ptrdiff_t index = thread < first_dealt_ ? thread : NextBlock();
+  if (index >= blocks) return;
   std::optional<ScopedFloatState> float_state;
   EnterFloatState(params_, &float_state);
-  const ptrdiff_t blocks = BlockCount(plan_->map);
   char* const scratch =
       thread_scratch_ + static_cast<std::size_t>(thread) * plan_->thread_bytes;
-  for (ptrdiff_t index = thread < first_dealt_ ? thread : NextBlock();
-       index < blocks; index = NextBlock()) {
+  do {
     RunBlock(index, scratch);
-  }
+    index = NextBlock();
+  } while (index < blocks);
 }
 
 // The epilogue begins with the piece.
@@ -199,46 +201,51 @@ RUY_LIKE_HOT void Product::EnsurePacked(Side side, ptrdiff_t block,
   }
 }
 
+// All of dst, where that is one block.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void Product::RunOneBlock(char* scratch) {
+  const BlockMap& map = plan_->map;
+  for (const Side side : kSides) {
+    if (!IsPackedOnce(side)) continue;
+    side_[side].Pack(0, side == Side::kLhs ? map.rows : map.cols,
+                     scratch + plan_->side[side].scratch_at);
+  }
+  const BlockExtent block = {0, map.rows, 0, map.cols};
+  if (map.in_pieces) return RunInPieces(block, scratch);
+  RunPiece(block, {0, plan_->kernel_depth},
+           {side_.lhs.data, side_.lhs.stride_bytes},
+           {side_.rhs.data, side_.rhs.stride_bytes}, params_.epilogue, nullptr,
+           scratch);
+}
+
+RUY_LIKE_HOT void Product::RunWhole() {
+  std::optional<ScopedFloatState> float_state;
+  EnterFloatState(params_, &float_state);
+  RunOneBlock(thread_scratch_);
+}
+
 RUY_LIKE_HOT void Product::RunBlock(ptrdiff_t index, char* scratch) {
   const BlockMap& map = plan_->map;
-  BlockExtent block = {0, map.rows, 0, map.cols};
-  const bool is_whole = BlockCount(map) == 1;
-  if (is_whole) {
-    for (const Side side : kSides) {
-      if (!IsPackedOnce(side)) continue;
-      side_[side].Pack(0, side == Side::kLhs ? map.rows : map.cols,
-                       scratch + plan_->side[side].scratch_at);
-    }
-  } else {
-    const BlockPosition position = BlockAt(map, index);
-    block = BlockRange(map, position);
-    if (IsPackedOnce(Side::kLhs)) {
-      EnsurePacked(Side::kLhs, position.row_block, block.start_row,
-                   block.end_row, scratch);
-    }
-    if (IsPackedOnce(Side::kRhs)) {
-      EnsurePacked(Side::kRhs, position.col_block, block.start_col,
-                   block.end_col, scratch);
-    }
+  if (BlockCount(map) == 1) return RunOneBlock(scratch);
+  const BlockPosition position = BlockAt(map, index);
+  const BlockExtent block = BlockRange(map, position);
+  if (IsPackedOnce(Side::kLhs)) {
+    EnsurePacked(Side::kLhs, position.row_block, block.start_row, block.end_row,
+                 scratch);
   }
-  if (map.in_pieces) {
-    RunInPieces(block, scratch);
-    return;
+  if (IsPackedOnce(Side::kRhs)) {
+    EnsurePacked(Side::kRhs, position.col_block, block.start_col, block.end_col,
+                 scratch);
   }
-  const Panels lhs = {side_.lhs.data + side_.lhs.Offset(block.start_row, 0),
-                      side_.lhs.stride_bytes};
-  const Panels rhs = {side_.rhs.data + side_.rhs.Offset(block.start_col, 0),
-                      side_.rhs.stride_bytes};
-  const Levels levels = {0, plan_->kernel_depth};
-  const EpilogueArgs* epilogue = &params_.epilogue;
+  if (map.in_pieces) return RunInPieces(block, scratch);
   kernels::ScaleArgs scales;
-  EpilogueArgs of_block;
-  if (!is_whole) {
-    of_block =
-        EpilogueAt(params_.epilogue, block.start_row, block.start_col, &scales);
-    epilogue = &of_block;
-  }
-  RunPiece(block, levels, lhs, rhs, *epilogue, nullptr, scratch);
+  RunPiece(
+      block, {0, plan_->kernel_depth},
+      {side_.lhs.data + side_.lhs.Offset(block.start_row, 0),
+       side_.lhs.stride_bytes},
+      {side_.rhs.data + side_.rhs.Offset(block.start_col, 0),
+       side_.rhs.stride_bytes},
+      EpilogueAt(params_.epilogue, block.start_row, block.start_col, &scales),
+      nullptr, scratch);
 }
 
 bool Product::IsOneCall() const {

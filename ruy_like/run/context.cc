@@ -41,6 +41,7 @@ NumThreadsStrategy Context::num_threads_strategy() const {
 void Context::set_num_threads_strategy(NumThreadsStrategy value) {
   MutexLock lock(&impl_->mutex);
   impl_->num_threads_strategy = value;
+  impl_->plans.StartGeneration();
 }
 
 FloatSums Context::float_sums() const { return impl_->float_sums; }
@@ -49,6 +50,7 @@ void Context::set_float_sums(FloatSums value) {
   MutexLock lock(&impl_->mutex);
   impl_->float_sums =
       value == FloatSums::kAnyOrder ? value : FloatSums::kInOrder;
+  impl_->plans.StartGeneration();
 }
 
 Tuning Context::tuning() const { return impl_->tuning; }
@@ -58,6 +60,7 @@ void Context::set_tuning(Tuning value) {
   impl_->tuning = value;
   impl_->in_order =
       value == Tuning::kAuto ? IssuesInOrder() : value == Tuning::kInOrder;
+  impl_->plans.StartGeneration();
 }
 
 Path Context::runtime_enabled_paths() const { return impl_->permitted_paths; }
@@ -67,6 +70,7 @@ void Context::set_runtime_enabled_paths(Path paths) {
   const Path detected = MachinePaths();
   impl_->permitted_paths =
       paths == Path::kNone ? detected : (paths & detected) | Path::kPortable;
+  impl_->plans.StartGeneration();
 }
 
 Path Context::last_used_path() const { return impl_->last_path; }

@@ -239,9 +239,14 @@ RUY_LIKE_HOT bool Product::TakeMemory(Workers workers, ScratchArena* arena,
                                       ContextImpl* context) {
   const Plan& plan = *plan_;
   if (!arena->Reserve(plan.scratch_bytes)) return false;
-  char* const scratch = static_cast<char*>(arena->Take(plan.scratch_bytes));
+  return TakeSides(static_cast<char*>(arena->Take(plan.scratch_bytes)), workers,
+                   context);
+}
+
+RUY_LIKE_HOT bool Product::TakeSides(char* scratch, Workers workers,
+                                     ContextImpl* context) {
   shared_scratch_ = scratch;
-  thread_scratch_ = scratch + plan.shared_bytes;
+  thread_scratch_ = scratch + plan_->shared_bytes;
   if (!TakeSide(Side::kLhs, scratch, workers, context) ||
       !TakeSide(Side::kRhs, scratch, workers, context)) {
     return false;
@@ -310,7 +315,7 @@ RUY_LIKE_HOT absl::Status Product::Prepare(Workers workers, int thread_limit,
   first_dealt_ = workers == Workers::kCallers || context->executor != nullptr
                      ? 0
                      : threads_;
-  next_block_.store(first_dealt_, std::memory_order_relaxed);
+  DealOut();
   if (workers == Workers::kCallers) {
     context->SetLastUsed(plan_->choice, threads_);
   }
@@ -347,6 +352,48 @@ __attribute__((flatten)) RUY_LIKE_HOT absl::Status Product::Run(
   if (HasReport()) Report(context);
   if (!plan_->is_small) Advise(context);
   return status;
+}
+
+bool Product::CanRunAgain() const {
+  return !VerboseCall::IsOn() && plan_->is_small && params_.depth() > 0 &&
+         !params_.has_post_ops && !ReliesOnRanges(*plan_->choice.kernel) &&
+         !params_.side.lhs.broke_promise && !params_.side.rhs.broke_promise;
+}
+
+// What the last run has set up stays right as long as the scratch memory does.
+__attribute__((flatten)) RUY_LIKE_HOT absl::Status Product::RunAgain(
+    ContextImpl* context) {
+  const TraceSpan span(TraceSpan::kMul, "Mul", params_.rows(), params_.depth(),
+                       params_.cols());
+  const Plan& plan = *plan_;
+  ScratchArena& arena = context->arena;
+  if (!arena.Reserve(plan.scratch_bytes)) return NoMemoryError(params_);
+  char* const scratch = static_cast<char*>(arena.Take(plan.scratch_bytes));
+  if (scratch != shared_scratch_ || !CanRepeat()) {
+    if (!TakeSides(scratch, Workers::kContexts, context)) {
+      return NoMemoryError(params_);
+    }
+  } else {
+    for (const Side side : kSides) {
+      if (source_[side] == SideSource::kInPlace) side_[side].ReadInPlace();
+    }
+  }
+  RunWhole();
+  context->SetLastUsed(plan.choice, 1);
+  if (HasPackedToKeep()) Report(context);
+  return absl::OkStatus();
+}
+
+bool Product::CanRepeat() const {
+  return plan_->side.lhs.source != SideSource::kCached &&
+         plan_->side.rhs.source != SideSource::kCached && unpacked_ == nullptr;
+}
+
+RUY_LIKE_HOT void Product::Repeat(ContextImpl* context) {
+  verbose_ = VerboseCall(params_);
+  for (const Side side : kSides) InitPacking(side, shared_scratch_);
+  DealOut();
+  context->SetLastUsed(plan_->choice, threads_);
 }
 
 void Product::Advise(ContextImpl* context) {

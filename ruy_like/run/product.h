@@ -69,6 +69,15 @@ class Product final {
   absl::Status Run(int call_limit, ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
 
+  // Whether RunAgain is possible after Run, which was for a call without packed
+  // operands: a small product that relies on nothing but sizes and types, and
+  // of which nothing is printed.
+  bool CanRunAgain() const;
+  // Once more, after the caller has changed addresses in *params, whose sides
+  // are the kernel's now (plan()). With the plans' generation that Run left.
+  absl::Status RunAgain(ContextImpl* context)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
+
   // The same in parts. Does all that precedes the threads' work, for at most
   // `thread_limit` of them. *plans and *arena must outlive the product. Errors
   // as above.
@@ -76,6 +85,10 @@ class Product final {
                        ScratchArena* arena, ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
   int num_threads() const { return threads_; }
+  // Whether Repeat is possible: nothing of it is in the cache, or unpacked.
+  bool CanRepeat() const;
+  // After all of Work: has it done once more, at the same addresses.
+  void Repeat(ContextImpl* context);
   // Works until no block is left. For all of num_threads() threads or some of
   // them, at the same time, each with its own number; waits only for threads
   // that are packing at that moment.
@@ -132,6 +145,7 @@ class Product final {
   };
 
   // In product.cc.
+  void DealOut() { next_block_.store(first_dealt_, std::memory_order_relaxed); }
   bool HasPackedToKeep() const {
     return source_.lhs == SideSource::kKept || source_.rhs == SideSource::kKept;
   }
@@ -162,11 +176,15 @@ class Product final {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
   bool TakeSide(Side side, char* scratch, Workers workers, ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
+  bool TakeSides(char* scratch, Workers workers, ContextImpl* context)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
   bool TakeMemory(Workers workers, ScratchArena* arena, ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
 
   // In blocks.cc.
   std::ptrdiff_t NextBlock();
+  void RunWhole();
+  void RunOneBlock(char* scratch);
   void EnsurePacked(Side side, std::ptrdiff_t block, std::ptrdiff_t start,
                     std::ptrdiff_t end, char* scratch);
   kernels::GroupArgs GroupsAt(const BlockExtent& piece) const;

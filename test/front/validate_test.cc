@@ -10,6 +10,8 @@
 #include <set>
 #include <vector>
 
+#include "ruy_like/context.h"
+#include "ruy_like/front/kept_calls.h"
 #include "ruy_like/mul.h"
 #include "ruy_like/packed/packed_operand.h"
 #include "ruy_like/scalar.h"
@@ -296,7 +298,15 @@ TEST(ValidateTest, TheCommonCallIsValid) {
 
 TEST(ValidateTest, RefusesWhatTheRulesSayAndNothingElse) {
   Rng random(20261121);
-  int valid = 0;
+  int valid = 0, kept_calls = 0;
+  Context context;
+  ContextImpl* const impl = context.impl();
+  MutexLock lock(&impl->mutex);
+  KeptCall kept;
+  {
+    Buffers buffers;
+    ASSERT_OK(kept.Run(ValidCall(&buffers), -3, impl));
+  }
   constexpr int kCalls = 100000;
   for (int i = 0; i < kCalls; ++i) {
     Buffers buffers;
@@ -313,7 +323,14 @@ TEST(ValidateTest, RefusesWhatTheRulesSayAndNothingElse) {
     }
     ASSERT_EQ(status.ok(), IsValid(call)) << status;
     valid += status.ok();
+    // Nor does a kept call serve another one that is wrong.
+    absl::Status run;
+    if (kept.RunAgain(call, impl, &run)) {
+      ASSERT_TRUE(status.ok());
+      ++kept_calls;
+    }
   }
+  EXPECT_GT(kept_calls, kCalls / 100);
   EXPECT_GT(valid, kCalls / 20);
   EXPECT_LT(valid, kCalls * 19 / 20);
 }
