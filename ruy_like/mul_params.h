@@ -61,16 +61,20 @@ constexpr std::ptrdiff_t kUnknownLength = -1;
 
 }  // namespace internal
 
-// How fixed-point multipliers with negative exponents round: as Requantize
-// below, or kTwice, with the bits of gemmlowp and of TensorFlow Lite before its
-// single rounding, which differ by one at most (numerics.md).
-enum class MultiplierRounding : std::uint8_t { kOnce, kTwice };
+// How sums become a quantized dst. By fixed-point multipliers: kOnce, as
+// Requantize below, or kTwice, where those with negative exponents round with
+// the bits of gemmlowp and of TensorFlow Lite before its single rounding, which
+// differ by one at most (numerics.md). Or kFloat, by float scales in place of
+// multipliers, with the bits of ONNX Runtime and XNNPACK.
+enum class MultiplierRounding : std::uint8_t { kOnce, kTwice, kFloat };
 
 // How accumulators become dst elements:
 //
 //   floating point:  dst = clamp(acc + beta * dst + bias)
 //   raw int32 dst:   dst = clamp(acc + beta * dst + bias + dst zero point)
 //   quantized dst:   dst = clamp(Requantize(acc + bias) + dst zero point)
+//   with kFloat:     dst = clamp(round(float(acc + bias) * lhs scale
+//                                * rhs scale) + dst zero point), ties to even
 //   scaled dst:      dst = clamp(float(acc) * lhs scale * rhs scale
 //                                + beta * dst + bias)
 //
@@ -110,6 +114,7 @@ class MulParams final {
       !std::is_same<AccumScalar, DstScalar>::value;
   static constexpr bool kScaled = !internal::IsFloatType<AccumScalar>() &&
                                   internal::IsFloatType<DstScalar>();
+  static constexpr bool kHasScales = kScaled || kQuantized;
   using BiasScalar =
       typename std::conditional<kScaled, DstScalar, AccumScalar>::type;
 
@@ -195,28 +200,29 @@ class MulParams final {
     rounding_ = value;
   }
 
-  // Scales of a scaled dst: one for all of an operand, by default 1, or one per
-  // row of lhs (of dst), one per column of rhs (of dst), in any mix. Setting
-  // one form resets the other; null means no array. Any value is valid, NaN and
-  // infinities too.
+  // Scales of a scaled dst, and of a quantized one with
+  // MultiplierRounding::kFloat: one for all of an operand, by default 1, or one
+  // per row of lhs (of dst), one per column of rhs (of dst), in any mix.
+  // Setting one form resets the other; null means no array. Any value is valid,
+  // NaN and infinities too (in a quantized dst clamp_min stands for NaN).
   float lhs_scale() const { return lhs_scale_; }
   float rhs_scale() const { return rhs_scale_; }
   const float* lhs_scale_perrow() const { return lhs_scale_perrow_; }
   const float* rhs_scale_percol() const { return rhs_scale_percol_; }
   void set_lhs_scale(float value) {
-    static_assert(kScaled, "scales are for float dst of integer operands");
+    static_assert(kHasScales, "scales are for scaled or quantized dst");
     lhs_scale_ = value;
     lhs_scale_perrow_ = nullptr;
     ForgetLength(internal::kLhsScaleArray);
   }
   void set_rhs_scale(float value) {
-    static_assert(kScaled, "scales are for float dst of integer operands");
+    static_assert(kHasScales, "scales are for scaled or quantized dst");
     rhs_scale_ = value;
     rhs_scale_percol_ = nullptr;
     ForgetLength(internal::kRhsScaleArray);
   }
   void set_lhs_scale_perrow(const float* values) {
-    static_assert(kScaled, "scales are for float dst of integer operands");
+    static_assert(kHasScales, "scales are for scaled or quantized dst");
     lhs_scale_perrow_ = values;
     lhs_scale_ = 1;
     ForgetLength(internal::kLhsScaleArray);
@@ -226,7 +232,7 @@ class MulParams final {
     SetLength(internal::kLhsScaleArray, values.size());
   }
   void set_rhs_scale_percol(const float* values) {
-    static_assert(kScaled, "scales are for float dst of integer operands");
+    static_assert(kHasScales, "scales are for scaled or quantized dst");
     rhs_scale_percol_ = values;
     rhs_scale_ = 1;
     ForgetLength(internal::kRhsScaleArray);

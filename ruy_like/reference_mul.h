@@ -14,6 +14,7 @@
 #define RUY_LIKE_REFERENCE_MUL_H_
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -121,6 +122,20 @@ inline float ReferencePostOps(float x, const PostOps* post_ops,
   return x;
 }
 
+// A sum times the scales of its row and column.
+template <typename Dst>
+float ReferenceScaled(std::int32_t sum,
+                      const MulParams<std::int32_t, Dst>& params,
+                      std::ptrdiff_t row, std::ptrdiff_t col) {
+  const float* lhs_scales = params.lhs_scale_perrow();
+  const float* rhs_scales = params.rhs_scale_percol();
+  const float x = RoundedProduct(
+      static_cast<float>(sum),
+      lhs_scales == nullptr ? params.lhs_scale() : lhs_scales[row]);
+  return RoundedProduct(
+      x, rhs_scales == nullptr ? params.rhs_scale() : rhs_scales[col]);
+}
+
 // Comparisons are false for NaN, so a NaN stays.
 template <typename Accum, typename Dst>
 Dst ReferenceClamp(Dst value, const MulParams<Accum, Dst>& params) {
@@ -150,13 +165,7 @@ Dst ReferenceEpilogue(Accum acc, const MulParams<Accum, Dst>& params,
     }
     return ReferenceClamp(static_cast<Dst>(acc), params);
   } else if constexpr (Params::kScaled) {
-    const float* lhs_scales = params.lhs_scale_perrow();
-    const float* rhs_scales = params.rhs_scale_percol();
-    Dst x = static_cast<Dst>(acc);
-    x = RoundedProduct(
-        x, lhs_scales == nullptr ? params.lhs_scale() : lhs_scales[row]);
-    x = RoundedProduct(
-        x, rhs_scales == nullptr ? params.rhs_scale() : rhs_scales[col]);
+    Dst x = ReferenceScaled(acc, params, row, col);
     if (params.beta() != 0) {
       x = RoundedSum(x, RoundedProduct(params.beta(), *old_dst));
     }
@@ -172,6 +181,15 @@ Dst ReferenceEpilogue(Accum acc, const MulParams<Accum, Dst>& params,
     if (bias != nullptr) sum += static_cast<std::uint32_t>(bias[channel]);
     std::int32_t scaled = static_cast<std::int32_t>(sum);
     if constexpr (Params::kQuantized) {
+      if (params.multiplier_rounding() == MultiplierRounding::kFloat) {
+        // In double, which holds the sum; a comparison with NaN is false.
+        const double x = std::nearbyint(static_cast<double>(
+                             ReferenceScaled(scaled, params, row, col))) +
+                         dst_zero_point;
+        return x > params.clamp_min()
+                   ? static_cast<Dst>(std::min<double>(x, params.clamp_max()))
+                   : params.clamp_min();
+      }
       scaled =
           params.perchannel()
               ? Requantize(scaled,

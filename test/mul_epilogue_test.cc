@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "ruy_like/mul.h"
@@ -181,6 +182,87 @@ TEST_P(MulEpilogueTest, RoundsTwiceAsGemmlowpDoes) {
     }
   }
   EXPECT_TRUE(differs);
+}
+
+// Ties go to even; sums are rounded to float, as are products with each scale.
+TEST_P(MulEpilogueTest, RoundsFloatsToEven) {
+  struct Case {
+    std::int32_t sum;
+    float lhs_scale, rhs_scale;
+    int expected;  // with zero point 3, within [-100, 90]
+  };
+  constexpr Case kCases[] = {
+      {1, 0.5f, 1, 3},
+      {3, 0.5f, 1, 5},
+      {5, 1, 0.5f, 5},
+      {-1, 1, 0.5f, 3},
+      {-3, 0.5f, 1, 1},
+      {-5, 0.25f, 2, 1},
+      {7, 0.35714287f, 1, 5},      // 2.5 in float, above it exactly
+      {16777217, 0x1p-23f, 1, 5},  // a tie in float
+      {16777219, 0x1p-23f, 1, 5},
+      {50331653, 0x1p-24f, 0.5f, 5},  // 1.5 + 1.5 * 2^-25
+      {50331651, 0x1p-24f, 0.5f, 5},
+      {3, 0x1.555556p-3f, 1, 3},  // 0.5 after rounding, above it exactly
+      {INT32_MIN, 1, 1, -100},
+      {INT32_MAX, 1, 1, 90},
+      {INT32_MAX, 1e30f, 1e30f, 90},  // infinity
+      {INT32_MIN, 1e30f, 1e30f, -100},
+      {INT32_MAX, 1e38f, 0, -100},  // infinity * 0
+      {0, kInf, 1, -100},
+      {1, kNan, 1, -100},
+      {1, -kInf, 1, -100},
+      {100, -1, 1, -97},
+      {100, -1, -1, 90},
+      {1 << 30, 1e-40f, 1e31f, 4},  // a denormal, which is not flushed
+      {0, 1, 1, 3},
+  };
+  const auto lhs = RowMajorOf(static_cast<std::int8_t*>(nullptr), 1, 0);
+  for (const std::ptrdiff_t cols : {1, 40}) {
+    const auto rhs = ColMajorOf(static_cast<std::int8_t*>(nullptr), 0, cols);
+    for (const Case& c : kCases) {
+      const auto check = [&](auto dst_type) {
+        using Dst = decltype(dst_type);
+        MulParams<std::int32_t, Dst> params;
+        params.set_multiplier_rounding(MultiplierRounding::kFloat);
+        params.set_bias(&c.sum);
+        params.set_lhs_scale(c.lhs_scale);
+        params.set_rhs_scale(c.rhs_scale);
+        const bool is_signed = std::is_signed<Dst>::value;
+        const int shift = is_signed ? 0 : 100;
+        params.set_clamp_min(static_cast<Dst>(-100 + shift));
+        params.set_clamp_max(static_cast<Dst>(90 + shift));
+        std::vector<Dst> actual(cols), expected(cols);
+        auto dst = ColMajorOf(actual, 1, cols);
+        dst.set_zero_point(static_cast<Dst>(3 + shift));
+        ASSERT_OK(Mul(lhs, rhs, params, &context_, &dst));
+        EXPECT_EQ(actual,
+                  std::vector<Dst>(cols, static_cast<Dst>(c.expected + shift)))
+            << c.sum << " * " << c.lhs_scale << " * " << c.rhs_scale;
+        dst.set_data(expected.data());
+        ReferenceMul(lhs, rhs, params, &dst);
+        EXPECT_EQ(actual, expected);
+      };
+      check(std::int8_t());
+      check(std::uint8_t());
+      check(std::int16_t());
+    }
+  }
+}
+
+// In every combination of scales, orders and types.
+TEST_P(MulEpilogueTest, FloatScales) {
+  CheckEach(QuantizedTypes(), kAllOrders, kShapes, &context_,
+            [](MulProblem* p, int count) {
+              p->rounding = MultiplierRounding::kFloat;
+              p->lhs_scale = static_cast<ScaleKind>(count % 3);
+              p->rhs_scale = static_cast<ScaleKind>(count / 3 % 3);
+              p->bias = static_cast<BiasKind>(count % 2);
+              p->channel_dimension =
+                  static_cast<ChannelDimension>(count / 2 % 2);
+              p->dst.zero_point = count % 5;
+              p->lhs.zero_point = Is8Bit(p->lhs.scalar) ? count % 7 : 0;
+            });
 }
 
 TEST_P(MulEpilogueTest, TheDefaultMultiplierIsOne) {

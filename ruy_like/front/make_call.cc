@@ -25,7 +25,10 @@ inline kernels::Output OutputOf(const MulCall& call) {
   if (call.family == Family::kGroupScaled) return kernels::Output::kScaled;
   if (call.accum_scalar != Scalar::kI32) return kernels::Output::kFloat;
   if (IsFloat(call.dst.scalar)) return kernels::Output::kScaled;
-  return call.quantized ? kernels::Output::kFixedPoint : kernels::Output::kRaw;
+  if (!call.quantized) return kernels::Output::kRaw;
+  return call.rounding == MultiplierRounding::kFloat
+             ? kernels::Output::kRounded
+             : kernels::Output::kFixedPoint;
 }
 
 // These three functions set each field of the epilogue once, without zeroing
@@ -49,8 +52,8 @@ inline void SetDst(const MulCall& call, kernels::EpilogueArgs* epilogue) {
   epilogue->dst_scalar = call.dst.scalar;
   epilogue->output = OutputOf(call);
   epilogue->rounds_twice = call.rounding == MultiplierRounding::kTwice;
-  epilogue->needs_general =
-      epilogue->rounds_twice || Is16BitFloat(call.dst.scalar);
+  epilogue->needs_general = call.rounding != MultiplierRounding::kOnce ||
+                            Is16BitFloat(call.dst.scalar);
 }
 
 inline void SetChannels(const MulCall& call, std::int8_t max_exponent,

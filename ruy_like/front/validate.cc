@@ -727,7 +727,7 @@ RUY_LIKE_HOT absl::Status Validate(const MulCall& call,
     return Invalid("unknown order of float sums ",
                    static_cast<int>(call.float_sums));
   }
-  if (call.rounding > MultiplierRounding::kTwice) {
+  if (call.rounding > MultiplierRounding::kFloat) {
     return Invalid("unknown multiplier rounding ",
                    static_cast<int>(call.rounding));
   }

@@ -29,11 +29,12 @@ using ruy_like::Family;
 enum class Output : uint8_t {
   kRaw,         // integers: themselves
   kFixedPoint,  // integers: integers, by fixed-point multipliers
+  kRounded,     // integers: integers, by float scales
   kScaled,      // integers, sums of groups: floats, by float scales
   kFloat        // floats: floats
 };
 
-// Scales of kScaled.
+// Scales of kRounded and kScaled.
 struct ScaleArgs {
   const float* lhs;  // per row of the block, or element 0 for all
   const float* rhs;  // per column of the block, or element 0 for all
@@ -66,14 +67,16 @@ struct ScaleArgs {
 // the last sum as if in int64. With exponent <= 0 everywhere `scaled` always
 // fits int32: max_exponent says which variant may be used.
 //
-// Or, for kScaled, from the same acc without a bias,
+// Or, for kRounded, and for kScaled from the same acc without a bias,
 //
 //   x   = float(acc), to nearest, ties to even
 //   x   = x * scales.lhs[r or 0], x = x * scales.rhs[c or 0]
 //         (in that order, or in the other one if scales.rhs_first)
-//   dst = clamp(x + bias[r or c])
+//   dst = clamp(round(x) + dst_zero_point)     for kRounded: to nearest, ties
+//                                              to even; clamp_min for a NaN
+//   dst = clamp(x + bias[r or c])              for kScaled: a NaN stays NaN
 //
-// each step rounded to float, none fused with another; a NaN stays NaN.
+// each step rounded to float, none fused with another.
 //
 // For float accumulators, kFloat: dst = clamp(acc + bias), where a NaN stays
 // NaN; nothing is fused. A dst of 16-bit floats is rounded to nearest, ties to
@@ -91,8 +94,8 @@ struct EpilogueArgs {
   Scalar dst_scalar;
   Output output;
   // Only the general epilogue (epilogue.h) can do what the call asks for;
-  // shorter ones must hand it over. Set if `rounds_twice` is, and for a dst of
-  // 16-bit floats.
+  // shorter ones must hand it over. Set if `rounds_twice` is, for kRounded, and
+  // for a dst of 16-bit floats.
   bool needs_general;
   bool rounds_twice;          // of kFixedPoint
   bool channels_are_rows;     // bias and multipliers run along dst's rows
@@ -110,7 +113,7 @@ struct EpilogueArgs {
   int32_t dst_zero_point;
   int32_t clamp_min, clamp_max;     // integer dst
   double clamp_min_f, clamp_max_f;  // float dst (float bounds are exact here)
-  const ScaleArgs* scales;          // of kScaled; else null
+  const ScaleArgs* scales;          // of kRounded, kScaled; else null
 };
 
 struct GroupArgs;  // groups/group_args.h

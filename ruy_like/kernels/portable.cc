@@ -65,6 +65,28 @@ Value ClampFloat(Value value, const EpilogueArgs& e) {
   return value;
 }
 
+// An accumulator times the scales of its row and column.
+float ScaledSum(uint32_t sum, ptrdiff_t row, ptrdiff_t col,
+                const ScaleArgs& scales) {
+  const float lhs_scale = scales.lhs[scales.lhs_per_row ? row : 0];
+  const float rhs_scale = scales.rhs[scales.rhs_per_col ? col : 0];
+  float x = static_cast<float>(static_cast<int32_t>(sum));
+  x *= scales.rhs_first ? rhs_scale : lhs_scale;
+  x *= scales.rhs_first ? lhs_scale : rhs_scale;
+  return x;
+}
+
+// x, rounded to an integer, plus the zero point, within the bounds.
+int64_t Rounded(float x, const EpilogueArgs& e) {
+  const int low = e.clamp_min - e.dst_zero_point;
+  const int high = e.clamp_max - e.dst_zero_point;
+  // False for a NaN.
+  if (!(x > static_cast<float>(low))) return e.clamp_min;
+  if (x >= static_cast<float>(high)) return e.clamp_max;
+  constexpr float k1p5x2p23 = 12582912;  // no float above it has a fraction
+  return static_cast<int64_t>(x + k1p5x2p23 - k1p5x2p23) + e.dst_zero_point;
+}
+
 // DstValue() is the value of dst, of a pointer's type, at (row, col) of the
 // block. It is chosen by the types of accumulators and dst: integers ...
 template <typename Dst>
@@ -74,6 +96,9 @@ int64_t DstValue(uint32_t raw, const Dst*, ptrdiff_t row, ptrdiff_t col,
   uint32_t sum = CorrectedSum(raw, row, col, e);
   if (e.bias != nullptr) {
     sum += static_cast<uint32_t>(static_cast<const int32_t*>(e.bias)[channel]);
+  }
+  if (e.output == Output::kRounded) {
+    return Rounded(ScaledSum(sum, row, col, *e.scales), e);
   }
   int64_t value = static_cast<int32_t>(sum);
   if (e.output == Output::kFixedPoint) {
@@ -90,13 +115,7 @@ int64_t DstValue(uint32_t raw, const Dst*, ptrdiff_t row, ptrdiff_t col,
 // ... integers scaled to float ...
 float DstValue(uint32_t raw, const float*, ptrdiff_t row, ptrdiff_t col,
                const EpilogueArgs& e) {
-  const ScaleArgs& scales = *e.scales;
-  const float lhs_scale = scales.lhs[scales.lhs_per_row ? row : 0];
-  const float rhs_scale = scales.rhs[scales.rhs_per_col ? col : 0];
-  float x =
-      static_cast<float>(static_cast<int32_t>(CorrectedSum(raw, row, col, e)));
-  x *= scales.rhs_first ? rhs_scale : lhs_scale;
-  x *= scales.rhs_first ? lhs_scale : rhs_scale;
+  float x = ScaledSum(CorrectedSum(raw, row, col, e), row, col, *e.scales);
   if (e.bias != nullptr) {
     x += static_cast<const float*>(e.bias)[e.channels_are_rows ? row : col];
   }

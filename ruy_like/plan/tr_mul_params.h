@@ -39,7 +39,10 @@ struct TrMulParams {
   const std::int8_t* column_zeros;
   const float* row_sums;
 
-  bool scaled() const { return epilogue.output == kernels::Output::kScaled; }
+  bool scaled() const {
+    return epilogue.output == kernels::Output::kRounded ||
+           epilogue.output == kernels::Output::kScaled;
+  }
   std::ptrdiff_t rows() const { return side.lhs.width; }
   std::ptrdiff_t cols() const { return side.rhs.width; }
   std::ptrdiff_t depth() const { return side.lhs.depth; }

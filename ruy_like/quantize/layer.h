@@ -47,11 +47,16 @@ class RUY_LIKE_EXPORT QuantizedLayer final {
   // Weights: PackedWeights for FullyConnected and Conv2D, DepthwiseWeights for
   // DepthwiseConv2D. Weights and bias are copied; copies of PackedWeights share
   // the packed matrices.
+  //
+  // `rounding`: of 8-bit outputs, kOnce, or kFloat, by scales that are made in
+  // float, input.scale * weights.scale / output.scale, from left to right: the
+  // integers of ONNX Runtime's QLinearMatMul and QLinearConv and of XNNPACK.
+  // InvalidArgument for kTwice, and for such a scale that is infinite.
   template <typename In, typename Out, typename Weights>
-  static absl::StatusOr<QuantizedLayer> Make(const Weights& weights,
-                                             BiasSpan<Out> bias,
-                                             const QuantParams& input,
-                                             const QuantParams& output);
+  static absl::StatusOr<QuantizedLayer> Make(
+      const Weights& weights, BiasSpan<Out> bias, const QuantParams& input,
+      const QuantParams& output,
+      MultiplierRounding rounding = MultiplierRounding::kOnce);
 
   // For the operations; null where there are no channels.
   const quantize_internal::Layer* get() const { return layer_.get(); }
@@ -59,7 +64,8 @@ class RUY_LIKE_EXPORT QuantizedLayer final {
  private:
   static absl::StatusOr<QuantizedLayer> MakeErased(
       const quantize_internal::LayerSource& source, Scalar in,
-      const QuantParams& input, Scalar out, const QuantParams& output);
+      const QuantParams& input, Scalar out, const QuantParams& output,
+      MultiplierRounding rounding);
 
   std::shared_ptr<const quantize_internal::Layer> layer_;
 };
@@ -84,15 +90,14 @@ struct LayerSource {
 }  // namespace quantize_internal
 
 template <typename In, typename Out, typename Weights>
-absl::StatusOr<QuantizedLayer> QuantizedLayer::Make(const Weights& weights,
-                                                    BiasSpan<Out> bias,
-                                                    const QuantParams& input,
-                                                    const QuantParams& output) {
+absl::StatusOr<QuantizedLayer> QuantizedLayer::Make(
+    const Weights& weights, BiasSpan<Out> bias, const QuantParams& input,
+    const QuantParams& output, MultiplierRounding rounding) {
   namespace qi = quantize_internal;
   qi::CheckLayerTypes<In, Out>();
   return MakeErased(qi::LayerSource(weights, qi::Erase(bias)),
                     internal::ScalarOf<In>(), input, internal::ScalarOf<Out>(),
-                    output);
+                    output, rounding);
 }
 
 }  // namespace ruy_like

@@ -18,6 +18,7 @@
 #include "ruy_like/context.h"
 #include "ruy_like/export.h"
 #include "ruy_like/matrix.h"
+#include "ruy_like/mul_params.h"
 #include "ruy_like/quantize/layer.h"
 #include "ruy_like/quantize/packed_weights.h"
 #include "ruy_like/quantize/quant_params.h"
@@ -46,6 +47,8 @@ struct MakeLayerOptions {
   // zero points of 0: such as EqSearch finds. Bits and scales are then theirs.
   // Not needed after the call.
   absl::Span<const QuantParams> weight_params = {};
+  // How sums become 8-bit outputs: kOnce or kFloat (QuantizedLayer::Make).
+  MultiplierRounding rounding = MultiplierRounding::kOnce;
   // Written where not null.
   MakeLayerReport* report = nullptr;
 };
@@ -82,9 +85,11 @@ absl::StatusOr<QuantizedLayer> MakeLayer(const Matrix<float>& weights,
            parts->params);
   if (!packed.ok()) return packed.status();
   if constexpr (kIsFloat) {
-    return QuantizedLayer::Make<In, Out>(*packed, bias, input, output);
+    return QuantizedLayer::Make<In, Out>(*packed, bias, input, output,
+                                         options.rounding);
   } else {
-    return QuantizedLayer::Make<In, Out>(*packed, parts->bias, input, output);
+    return QuantizedLayer::Make<In, Out>(*packed, parts->bias, input, output,
+                                         options.rounding);
   }
 }
 

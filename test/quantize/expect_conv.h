@@ -69,12 +69,24 @@ void ExpectEqualsReference(const ConvProblem<In, Out>& p,
   expected.push_back(Out{99});
   ASSERT_TRUE(out == expected) << p.Describe();
 
-  ASSERT_VALUE(const auto layer,
-               QuantizedLayer::Make<In, Out>(*weights, p.bias, p.in_params,
-                                             p.out_params));
-  std::fill(out.begin(), out.end(), Out{99});
-  ASSERT_OK(operation(p.Input(), layer, p.window, workspace, context, &output));
-  ASSERT_TRUE(out == expected) << "of a layer made once, " << p.Describe();
+  for (const auto rounding :
+       {MultiplierRounding::kOnce, MultiplierRounding::kFloat}) {
+    ASSERT_VALUE(const auto layer,
+                 QuantizedLayer::Make<In, Out>(*weights, p.bias, p.in_params,
+                                               p.out_params, rounding));
+    std::fill(out.begin(), out.end(), Out{99});
+    ASSERT_OK(
+        operation(p.Input(), layer, p.window, workspace, context, &output));
+    if (rounding == MultiplierRounding::kFloat && sizeof(Out) == 1) {
+      ConvProblem<In, Out> in_float = p;
+      in_float.rounding = rounding;
+      const std::vector<Out> results = in_float.Reference();
+      std::copy(results.begin(), results.end(), expected.begin() + 1);
+    }
+    ASSERT_TRUE(out == expected)
+        << "of a layer made once with rounding " << static_cast<int>(rounding)
+        << ", " << p.Describe();
+  }
 }
 
 }  // namespace ruy_like

@@ -38,11 +38,19 @@ template <typename Out>
 Out ReferenceOutput(std::int32_t acc,
                     typename MulParams<std::int32_t, Out>::BiasScalar bias,
                     float in_scale, float weight_scale,
-                    const QuantParams& output) {
+                    const QuantParams& output, MultiplierRounding rounding) {
   if constexpr (std::is_same<Out, float>::value) {
     return static_cast<float>(acc) * weight_scale * in_scale + bias;
   } else if constexpr (std::is_same<Out, std::int32_t>::value) {
     return acc + bias;
+  } else if (rounding == MultiplierRounding::kFloat) {
+    const float product = in_scale * weight_scale;
+    const float scaled =
+        static_cast<float>(acc + bias) * (product / output.scale);
+    return static_cast<Out>(
+        std::min(std::max(std::nearbyint(scaled) + output.zero_point,
+                          static_cast<float>(output.qmin)),
+                 static_cast<float>(output.qmax)));
   } else {
     const QuantizedMultiplier multiplier =
         QuantizeMultiplier(static_cast<double>(weight_scale) *
@@ -70,6 +78,7 @@ struct ConvProblem {
   std::vector<In> input;
   std::vector<std::int8_t> weights;
   std::vector<Bias> bias;
+  MultiplierRounding rounding = MultiplierRounding::kOnce;
 
   std::ptrdiff_t GroupChannels() const { return in_shape.channels / groups; }
   std::ptrdiff_t Depth() const {
@@ -138,7 +147,7 @@ struct ConvProblem {
                 weight_params[weight_params.size() == 1 ? 0 : c];
             out[OffsetIn(out_shape, n, y, x, c)] = ReferenceOutput<Out>(
                 Accumulate(n, y, x, c), bias.empty() ? Bias{0} : bias[c],
-                in_params.scale, weight.scale, out_params);
+                in_params.scale, weight.scale, out_params, rounding);
           }
         }
       }

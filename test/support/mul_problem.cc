@@ -199,8 +199,9 @@ std::string Describe(const MulProblem& p) {
       << " exponents " << p.min_exponent << ".." << p.max_exponent
       << " fixedpoints " << p.min_fixedpoint << ".." << p.max_fixedpoint;
     if (p.rounding == MultiplierRounding::kTwice) s << " rounded twice";
+    if (p.rounding == MultiplierRounding::kFloat) s << " in float";
   }
-  if (p.IsScaled()) {
+  if (p.HasScales()) {
     s << " scales " << kMultipliers[static_cast<int>(p.lhs_scale)] << ", "
       << kMultipliers[static_cast<int>(p.rhs_scale)];
   }
@@ -262,6 +263,7 @@ MulProblem RandomProblem(std::uint64_t seed) {
   }
   if (!p.IsInteger() && rng.OneIn(2)) p.float_sums = FloatSums::kAnyOrder;
   if (rng.OneIn(4)) p.rounding = MultiplierRounding::kTwice;
+  if (rng.OneIn(4)) p.rounding = MultiplierRounding::kFloat;
   return p;
 }
 

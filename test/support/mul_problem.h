@@ -76,7 +76,7 @@ struct MulProblem {
   // Multipliers are drawn from here.
   std::int32_t min_fixedpoint = 1 << 30, max_fixedpoint = INT32_MAX;
   MultiplierRounding rounding = MultiplierRounding::kOnce;
-  // Scaled products alone use these two.
+  // Used where HasScales().
   ScaleKind lhs_scale = ScaleKind::kPerChannel;
   ScaleKind rhs_scale = ScaleKind::kPerChannel;
   double beta = 0;                             // where Accumulates()
@@ -93,6 +93,10 @@ struct MulProblem {
   bool IsScaled() const { return IsInteger() && IsFloat(dst.scalar); }
   bool IsQuantized() const {
     return IsInteger() && dst.scalar != accum && !IsScaled();
+  }
+  bool HasScales() const {
+    return IsScaled() ||
+           (IsQuantized() && rounding == MultiplierRounding::kFloat);
   }
   // Whether products of these types can be added to dst.
   bool Accumulates() const { return !IsQuantized() && !IsScaled(); }

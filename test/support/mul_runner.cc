@@ -131,7 +131,7 @@ std::size_t BiasBytes(const MulProblem& problem) {
 
 std::size_t ScaleBytes(const MulProblem& problem, ScaleKind kind,
                        std::ptrdiff_t channels) {
-  if (!problem.IsScaled() || kind == ScaleKind::kDefault) return 0;
+  if (!problem.HasScales() || kind == ScaleKind::kDefault) return 0;
   return (kind == ScaleKind::kPerTensor ? 1 : channels) * sizeof(float);
 }
 
@@ -190,7 +190,10 @@ void MulRunner::State::FillInputs() {
   }
   for (GuardedBuffer* scales : {&lhs_scales, &rhs_scales}) {
     for (std::size_t i = 0; i < scales->bytes() / sizeof(float); ++i) {
-      scales->as<float>()[i] = static_cast<float>(rng.Signed()) / 64;
+      // Powers of two make ties.
+      const bool is_power = problem.IsQuantized() && rng.OneIn(2);
+      scales->as<float>()[i] =
+          (is_power ? 1 : static_cast<float>(rng.Signed())) / 64;
     }
   }
   for (std::size_t i = 0; i < MultiplierCount(problem); ++i) {

@@ -102,18 +102,19 @@ struct Typed {
         params.set_multiplier_exponent_perchannel(call.exponent);
       }
     }
-    if constexpr (MulParams<Accum, Dst>::kScaled) {
-      if (p.lhs_scale == ScaleKind::kPerTensor) {
+    if constexpr (MulParams<Accum, Dst>::kHasScales) {
+      if (p.HasScales() && p.lhs_scale == ScaleKind::kPerTensor) {
         params.set_lhs_scale(*call.lhs_scales);
-      } else if (p.lhs_scale == ScaleKind::kPerChannel) {
+      } else if (p.HasScales() && p.lhs_scale == ScaleKind::kPerChannel) {
         params.set_lhs_scale_perrow(call.lhs_scales);
       }
-      if (p.rhs_scale == ScaleKind::kPerTensor) {
+      if (p.HasScales() && p.rhs_scale == ScaleKind::kPerTensor) {
         params.set_rhs_scale(*call.rhs_scales);
-      } else if (p.rhs_scale == ScaleKind::kPerChannel) {
+      } else if (p.HasScales() && p.rhs_scale == ScaleKind::kPerChannel) {
         params.set_rhs_scale_percol(call.rhs_scales);
       }
-    } else if constexpr (!MulParams<Accum, Dst>::kQuantized) {
+    }
+    if constexpr (!MulParams<Accum, Dst>::kHasScales) {
       params.set_beta(static_cast<Dst>(p.beta));
     }
     return run(lhs, rhs, params, &dst);

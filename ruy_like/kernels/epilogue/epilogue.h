@@ -174,8 +174,9 @@ RUY_LIKE_ALWAYS_INLINE void StoreTile(const SpilledTile<int32_t>& tile,
                                       const EpilogueArgs& e) {
   const Scaling scaling = ChooseScaling(e);
   // A part has one multiplier for all of its columns, or one for each row.
-  const bool one_column =
-      scaling != Scaling::kIdentity && e.per_channel && !e.channels_are_rows;
+  const bool one_column = e.output == Output::kFixedPoint &&
+                          scaling != Scaling::kIdentity && e.per_channel &&
+                          !e.channels_are_rows;
   const int max_cols = one_column ? 1 : V::kLanes;
   if (e.output == Output::kScaled) {
     StoreColumnsFn<int32_t>* const store = ChooseStoreScaledColumns<V>(e);

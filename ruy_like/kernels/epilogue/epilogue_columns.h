@@ -178,30 +178,7 @@ void StoreIntColumns(const SpilledTile<int32_t>& spilled, const EpilogueArgs& e,
   }
 }
 
-template <class V, typename Dst>
-constexpr StoreColumnsFn<int32_t>* kStoreIntColumns[] = {  // by Scaling
-    StoreIntColumns<V, Dst, Scaling::kIdentity>,
-    StoreIntColumns<V, Dst, Scaling::kSmall>,
-    StoreIntColumns<V, Dst, Scaling::kUpToZero>,
-    StoreIntColumns<V, Dst, Scaling::kSaturating>};
-
-template <class V>
-RUY_LIKE_ALWAYS_INLINE StoreColumnsFn<int32_t>* ChooseStoreIntColumns(
-    Scalar dst_scalar, Scaling scaling) {
-  const int i = static_cast<int>(scaling);
-  switch (dst_scalar) {
-    case Scalar::kI8:
-      return kStoreIntColumns<V, int8_t>[i];
-    case Scalar::kU8:
-      return kStoreIntColumns<V, uint8_t>[i];
-    case Scalar::kI16:
-      return kStoreIntColumns<V, int16_t>[i];
-    default:
-      return kStoreIntColumns<V, int32_t>[i];
-  }
-}
-
-// ## Integers to floats
+// ## Integers by float scales, to floats or to integers
 
 // Fills an array of V::kLanes with a value for each column of a part: those of
 // `values` from `offset` on if there is one per column, else `single`.
@@ -214,37 +191,73 @@ RUY_LIKE_ALWAYS_INLINE void SpreadOverColumns(const float* values, float single,
                          : V::SetFloat(single));
 }
 
+// What follows the scales: the rounding to an integer, the zero point and the
+// bounds. The sum with 1.5 * 2^23 has the rounded value, which the bounds keep
+// below 2^18, in its lower bits.
+template <class V, typename Dst>
+class ScaledOutput {
+ public:
+  explicit RUY_LIKE_ALWAYS_INLINE ScaledOutput(const EpilogueArgs& e)
+      : low_(V::SetFloat(static_cast<float>(e.clamp_min - e.dst_zero_point))),
+        high_(V::SetFloat(static_cast<float>(e.clamp_max - e.dst_zero_point))),
+        excess_(V::Sub(V::BitsOf(V::SetFloat(k1p5x2p23)),
+                       V::Set(e.dst_zero_point))) {}
+  RUY_LIKE_ALWAYS_INLINE typename V::Int Apply(typename V::Float x) const {
+    // In this order of arguments the bound takes the place of a NaN.
+    x = V::AtMost(high_, V::AtLeast(x, low_));
+    return V::Sub(V::BitsOf(V::AddFloat(x, V::SetFloat(k1p5x2p23))), excess_);
+  }
+
+ private:
+  static constexpr float k1p5x2p23 = 12582912;
+
+  typename V::Float low_, high_;
+  typename V::Int excess_;
+};
+
+// Floats: the bounds alone.
+template <class V>
+class ScaledOutput<V, float> : public FloatOutput<V> {
+ public:
+  explicit RUY_LIKE_ALWAYS_INLINE ScaledOutput(const EpilogueArgs& e)
+      : FloatOutput<V>(FloatBounds::Of(e)) {}
+};
+
 // The order of the scales matters for rounding (ScaleArgs::rhs_first); a
 // template argument keeps the branch out of the loop.
-template <class V, bool kRhsScaleFirst>
+template <class V, typename Dst, bool kRhsScaleFirst>
 void StoreScaledColumns(const SpilledTile<int32_t>& spilled,
                         const EpilogueArgs& e, void* dst,
                         ptrdiff_t dst_stride) {
   const SpilledTile<int32_t> tile = spilled;
   typedef typename V::Float Float;
   const ScaleArgs& scales = *e.scales;
-  // At least one of row and column biases is -0: adding that changes nothing,
-  // not even -0.
-  const float* bias = static_cast<const float*>(e.bias);
+  // Floats have a bias of floats. At least one of row and column biases is -0:
+  // adding that changes nothing, not even -0.
+  constexpr bool kToFloat = static_cast<Dst>(1) / 2 != 0;
+  const float* bias = kToFloat ? static_cast<const float*>(e.bias) : nullptr;
   const bool bias_in_rows = bias != nullptr && e.channels_are_rows;
   const bool bias_in_cols = bias != nullptr && !e.channels_are_rows;
+  const int32_t* const int_bias = IntBias(e);
+  const int32_t* const row_int_bias = e.channels_are_rows ? int_bias : nullptr;
+  const int32_t* const col_int_bias = e.channels_are_rows ? nullptr : int_bias;
   alignas(64) int32_t column_addends[V::kLanes];
   alignas(64) float column_scales[V::kLanes];
   alignas(64) float column_biases[V::kLanes];
-  V::StoreAligned(column_addends,
-                  Addends<V>(e.zero_point_product, nullptr, e.lhs_zero_point,
-                             e.rhs_sums, tile.col0, tile.cols));
+  V::StoreAligned(column_addends, Addends<V>(e.zero_point_product, col_int_bias,
+                                             e.lhs_zero_point, e.rhs_sums,
+                                             tile.col0, tile.cols));
   SpreadOverColumns<V>(scales.rhs, *scales.rhs, scales.rhs_per_col, tile.col0,
                        tile.cols, column_scales);
   SpreadOverColumns<V>(bias, -0.0f, bias_in_cols, tile.col0, tile.cols,
                        column_biases);
-  const FloatOutput<V> output(FloatBounds::Of(e));
+  const ScaledOutput<V, Dst> output(e);
   for (int row = 0; row < tile.rows; row += V::kLanes) {
     const int n = Min(tile.rows - row, V::kLanes);
     const typename V::Mask mask = V::FirstLanes(n);
     const ptrdiff_t offset = tile.row0 + row;
     const typename V::Int row_addends =
-        Addends<V>(0, nullptr, e.rhs_zero_point, e.lhs_sums, offset, n);
+        Addends<V>(0, row_int_bias, e.rhs_zero_point, e.lhs_sums, offset, n);
     const Float row_scales = scales.lhs_per_row
                                  ? V::LoadMasked(scales.lhs + offset, mask)
                                  : V::SetFloat(*scales.lhs);
@@ -257,9 +270,11 @@ void StoreScaledColumns(const SpilledTile<int32_t>& spilled,
                  V::LoadAligned(tile.acc + c * tile.col_stride + row)));
       x = V::MulFloat(x, kRhsScaleFirst ? column_scale : row_scales);
       x = V::MulFloat(x, kRhsScaleFirst ? row_scales : column_scale);
-      x = V::AddFloat(V::AddFloat(x, row_biases),
-                      V::SetFloat(column_biases[c]));
-      V::Store(static_cast<float*>(dst) + c * dst_stride + row, output.Apply(x),
+      if constexpr (kToFloat) {
+        x = V::AddFloat(V::AddFloat(x, row_biases),
+                        V::SetFloat(column_biases[c]));
+      }
+      V::Store(static_cast<Dst*>(dst) + c * dst_stride + row, output.Apply(x),
                n);
     }
   }
@@ -276,8 +291,33 @@ template <class V>
 RUY_LIKE_ALWAYS_INLINE StoreColumnsFn<int32_t>* ChooseStoreScaledColumns(
     const EpilogueArgs& e) {
   typedef typename DenormalTrait<V>::Trait Trait;
-  return e.scales->rhs_first ? StoreScaledColumns<Trait, true>
-                             : StoreScaledColumns<Trait, false>;
+  return e.scales->rhs_first ? StoreScaledColumns<Trait, float, true>
+                             : StoreScaledColumns<Trait, float, false>;
+}
+
+template <class V, typename Dst>
+constexpr StoreColumnsFn<int32_t>* kStoreIntColumns[] = {  // by Scaling
+    StoreIntColumns<V, Dst, Scaling::kIdentity>,
+    StoreIntColumns<V, Dst, Scaling::kSmall>,
+    StoreIntColumns<V, Dst, Scaling::kUpToZero>,
+    StoreIntColumns<V, Dst, Scaling::kSaturating>,
+    StoreScaledColumns<typename DenormalTrait<V>::Trait, Dst, false>,
+    StoreScaledColumns<typename DenormalTrait<V>::Trait, Dst, true>};
+
+template <class V>
+RUY_LIKE_ALWAYS_INLINE StoreColumnsFn<int32_t>* ChooseStoreIntColumns(
+    Scalar dst_scalar, Scaling scaling) {
+  const int i = static_cast<int>(scaling);
+  switch (dst_scalar) {
+    case Scalar::kI8:
+      return kStoreIntColumns<V, int8_t>[i];
+    case Scalar::kU8:
+      return kStoreIntColumns<V, uint8_t>[i];
+    case Scalar::kI16:
+      return kStoreIntColumns<V, int16_t>[i];
+    default:
+      return kStoreIntColumns<V, int32_t>[i];
+  }
 }
 
 // ## Floats

@@ -37,20 +37,25 @@ namespace {
 
 // The bias that is added to integer accumulators, or null.
 RUY_LIKE_ALWAYS_INLINE const int32_t* IntBias(const EpilogueArgs& e) {
-  const bool is_int =
-      e.output == Output::kRaw || e.output == Output::kFixedPoint;
-  return is_int ? static_cast<const int32_t*>(e.bias) : nullptr;
+  return e.output <= Output::kRounded ? static_cast<const int32_t*>(e.bias)
+                                      : nullptr;
 }
 
-// How accumulators are scaled: the cheapest way that a call's exponents allow.
+// How accumulators become integers of dst: the cheapest way that a call's
+// exponents allow.
 enum class Scaling {
-  kIdentity,   // not at all: other outputs, or the multiplier 1
-  kSmall,      // every exponent <= -2
-  kUpToZero,   // every exponent <= 0
-  kSaturating  // any exponent, rounded once or twice
+  kIdentity,    // not at all, or by the multiplier 1
+  kSmall,       // every exponent <= -2
+  kUpToZero,    // every exponent <= 0
+  kSaturating,  // any exponent, rounded once or twice
+  kFloat,       // by float scales, the lhs's or the rhs's first
+  kFloatRhsFirst
 };
 
 RUY_LIKE_ALWAYS_INLINE Scaling ChooseScaling(const EpilogueArgs& e) {
+  if (e.output == Output::kRounded) {
+    return e.scales->rhs_first ? Scaling::kFloatRhsFirst : Scaling::kFloat;
+  }
   if (e.output != Output::kFixedPoint) return Scaling::kIdentity;
   if (e.rounds_twice) return Scaling::kSaturating;
   if (e.max_exponent <= -2) return Scaling::kSmall;

@@ -2,6 +2,7 @@
 #include "ruy_like/quantize/layers/layer_data.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -109,8 +110,12 @@ void Layer::Place(Carver* carver) {
   }
   if (!Is8Bit(out)) return;
   const auto multipliers = static_cast<std::ptrdiff_t>(WeightParams().size());
-  fixedpoint = carver->Take<std::int32_t>(multipliers);
-  exponent = carver->Take<int>(multipliers);
+  if (rounding == MultiplierRounding::kFloat) {
+    scales = carver->Take<float>(multipliers);
+  } else {
+    fixedpoint = carver->Take<std::int32_t>(multipliers);
+    exponent = carver->Take<int>(multipliers);
+  }
   if (!HasTable()) return;
   const auto channels = static_cast<std::size_t>(Channels());
   std::int32_t* const memory = carver->Take<std::int32_t>(
@@ -134,7 +139,10 @@ absl::Status Layer::Fill(const Erased& given_bias) {
     }
     bias = copy != nullptr ? copy : given_bias.data;
   }
-  if (Is8Bit(out)) RUY_LIKE_RETURN_IF_ERROR(FillMultipliers());
+  if (Is8Bit(out)) {
+    RUY_LIKE_RETURN_IF_ERROR(scales != nullptr ? FillScales()
+                                               : FillMultipliers());
+  }
   if (packed != nullptr) DescribeProduct();
   return absl::OkStatus();
 }
@@ -150,6 +158,24 @@ absl::Status Layer::FillMultipliers() {
   for (std::size_t c = 0; c < channels; ++c) {
     const std::size_t i = weights.size() == 1 ? 0 : c;
     table.Set(c, {fixedpoint[i], exponent[i]});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Layer::FillScales() {
+  const absl::Span<const QuantParams> weights = WeightParams();
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const float product = input.scale * weights[i].scale;
+    scales[i] = product / output.scale;
+    if (!std::isfinite(scales[i])) {
+      return Invalid("the scale of channel ", i, ", ", input.scale, " * ",
+                     weights[i].scale, " / ", output.scale, ", is infinite");
+    }
+  }
+  if (!HasTable()) return absl::OkStatus();
+  for (std::ptrdiff_t c = 0; c < Channels(); ++c) {
+    table.SetScale(static_cast<std::size_t>(c),
+                   scales[weights.size() == 1 ? 0 : c]);
   }
   return absl::OkStatus();
 }
@@ -187,14 +213,21 @@ void Layer::DescribeProduct() {
     product_.clamp_max = HighestOf(out);
   } else {
     product_.quantized = true;
-    product_.fixedpoint = fixedpoint[0];
-    product_.exponent = exponent[0];
-    if (per_channel) {
-      product_.fixedpoint_perchannel = fixedpoint;
-      product_.exponent_perchannel = exponent;
+    product_.rounding = rounding;
+    if (scales != nullptr) {
+      product_.lhs_scale = scales[0];
+      product_.rhs_scale = 1;
+      if (per_channel) product_.lhs_scale_perrow = scales;
+    } else {
+      product_.fixedpoint = fixedpoint[0];
+      product_.exponent = exponent[0];
+      if (per_channel) {
+        product_.fixedpoint_perchannel = fixedpoint;
+        product_.exponent_perchannel = exponent;
+      }
+      product_.max_exponent = static_cast<std::int8_t>(
+          *std::max_element(exponent, exponent + packed->params().size()));
     }
-    product_.max_exponent = static_cast<std::int8_t>(
-        *std::max_element(exponent, exponent + packed->params().size()));
     product_.clamp_min = output.qmin;
     product_.clamp_max = output.qmax;
     product_.dst.zero_point = output.zero_point;
@@ -227,7 +260,8 @@ absl::Status Layer::Multiply(std::ptrdiff_t group, const Operand& rhs,
 
 absl::StatusOr<QuantizedLayer> QuantizedLayer::MakeErased(
     const quantize_internal::LayerSource& source, Scalar in,
-    const QuantParams& input, Scalar out, const QuantParams& output) {
+    const QuantParams& input, Scalar out, const QuantParams& output,
+    MultiplierRounding rounding) {
   return CatchNoMemory([&]() -> absl::StatusOr<QuantizedLayer> {
     namespace qi = quantize_internal;
     auto layer = std::make_shared<qi::OwningLayer>();
@@ -242,7 +276,13 @@ absl::StatusOr<QuantizedLayer> QuantizedLayer::MakeErased(
     layer->input = input;
     layer->out = out;
     layer->output = output;
+    layer->rounding = rounding;
     layer->is_made_once = true;
+    if (rounding != MultiplierRounding::kOnce &&
+        rounding != MultiplierRounding::kFloat) {
+      return Invalid("layers have no rounding ", static_cast<int>(rounding),
+                     ": kOnce and kFloat alone");
+    }
     RUY_LIKE_RETURN_IF_ERROR(qi::CheckParams("input", in, input));
     if (Is8Bit(out))
       RUY_LIKE_RETURN_IF_ERROR(qi::CheckParams("output", out, output));

@@ -103,14 +103,17 @@ struct Layer {
   bool is_made_once = false;
   std::int32_t* int_bias = nullptr;
   float* float_bias = nullptr;
-  // 8-bit outputs: of products one multiplier for each of WeightParams, of
-  // depthwise and grouped layers the table.
+  // 8-bit outputs: of products one multiplier for each of WeightParams, a scale
+  // if rounding is kFloat; of depthwise and grouped layers the table.
+  MultiplierRounding rounding = MultiplierRounding::kOnce;
   std::int32_t* fixedpoint = nullptr;
   int* exponent = nullptr;
+  float* scales = nullptr;
   RequantizeTable table;
 
  private:
   absl::Status FillMultipliers();
+  absl::Status FillScales();
   // Loops of the toolkit's own, not Mul, may compute it.
   bool HasTable() const {
     return depthwise != nullptr || packed->grouped() != nullptr;

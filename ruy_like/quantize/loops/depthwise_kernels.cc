@@ -232,7 +232,7 @@ class RowLoop {
 
   void Run(std::ptrdiff_t first, std::ptrdiff_t last) {
     std::int32_t memory[RequantizeConstants::kCount * kLanes];
-    const RequantizeTable table = {memory, kLanes};
+    const RequantizeTable table = {memory, kLanes, args_.table.form};
     for (int i = 0; i < RequantizeConstants::kCount; ++i) {
       Permute(args_.table[i] + channel_, table[i]);
     }

@@ -186,7 +186,8 @@ class BroadcastLoop {
 
   RequantizeTable TableOf(int k) const {
     // The loops only read.
-    return {const_cast<std::int32_t*>(constants_[k]), kLanes32};
+    return {const_cast<std::int32_t*>(constants_[k]), kLanes32,
+            args_.table.form};
   }
 
   template <int kPixels>

@@ -246,7 +246,7 @@ class GroupedLoop {
 
   void Run(std::ptrdiff_t first, std::ptrdiff_t last) {
     std::int32_t memory[RequantizeConstants::kCount * kVectorBytes] = {};
-    const RequantizeTable table = {memory, kVectorBytes};
+    const RequantizeTable table = {memory, kVectorBytes, args_.table.form};
     Arrange(table);
     const Output<Tag, Out, kForm> output(args_.bounds, table);
     for (std::ptrdiff_t row = first; row < last; ++row) Row(row, output);

@@ -17,6 +17,9 @@
 // The shift to the left saturates, which the exact formula does not: with a
 // fixed point of 2^30 or more such a product is 2^28 or more in magnitude,
 // beyond any bound that the caller clamps to.
+//
+// kFloat: x * scale in float, rounded to nearest, ties to even, by the sum with
+// 1.5 * 2^23, in whose lower bits it then is.
 #if defined(RUY_LIKE_QUANTIZE_LOOPS_REQUANTIZE_INL_H_) == \
     defined(HWY_TARGET_TOGGLE)
 #ifdef RUY_LIKE_QUANTIZE_LOOPS_REQUANTIZE_INL_H_
@@ -43,6 +46,7 @@ struct RequantizeVectors {
   using V = hn::Vec<D>;
   using C = RequantizeConstants;
   V fixedpoint, right, round, left, lowest, highest, low_round;
+  bool is_float = false;
 
   HWY_INLINE RequantizeVectors(D d, const RequantizeTable& table,
                                std::size_t channel)
@@ -52,7 +56,8 @@ struct RequantizeVectors {
         left(hn::LoadU(d, table[C::kLeft] + channel)),
         lowest(hn::LoadU(d, table[C::kLowest] + channel)),
         highest(hn::LoadU(d, table[C::kHighest] + channel)),
-        low_round(hn::LoadU(d, table[C::kLowRound] + channel)) {}
+        low_round(hn::LoadU(d, table[C::kLowRound] + channel)),
+        is_float(table.form == RequantizeForm::kFloat) {}
   HWY_INLINE RequantizeVectors(D d, const RequantizeConstants& constants)
       : fixedpoint(hn::Set(d, constants.values[C::kFixedpoint])),
         right(hn::Set(d, constants.values[C::kRight])),
@@ -63,10 +68,23 @@ struct RequantizeVectors {
         low_round(hn::Set(d, constants.values[C::kLowRound])) {}
 };
 
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V RoundScaled(D d, V x, V scale_bits) {
+  const hn::RebindToFloat<D> df;
+  const auto most = hn::Set(df, 2097152.0f), add = hn::Set(df, 12582912.0f);
+  const auto scaled =
+      hn::Mul(hn::ConvertTo(df, x), hn::BitCast(df, scale_bits));
+  const auto bounded = hn::Min(hn::Max(scaled, hn::Neg(most)), most);
+  return hn::Sub(hn::BitCast(d, hn::Add(bounded, add)), hn::BitCast(d, add));
+}
+
 // At most 2^30 in magnitude.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Requantize(D d, V x, const RequantizeVectors<D>& r,
                         RequantizeForm form) {
+  if (form != RequantizeForm::kRight && r.is_float) {
+    return RoundScaled(d, x, r.fixedpoint);
+  }
 #if HWY_TARGET == HWY_SCALAR  // which has no pairs of lanes
   (void)form;
   const std::int64_t shifted =

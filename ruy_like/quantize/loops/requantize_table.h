@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 
 #include "ruy_like/quantize/multiplier.h"
@@ -21,6 +22,7 @@ enum class RequantizeForm : std::uint8_t {
   kRight,  // all have exponents below -1: left is 0, right is not
   kLeft,   // all others: right is 0
   kMixed,
+  kFloat,  // none: kFixedpoint has the bits of a float scale
 };
 
 // One multiplier.
@@ -80,6 +82,11 @@ struct RequantizeTable {
     if (constants.form() != RequantizeForm::kRight) {
       form = RequantizeForm::kMixed;
     }
+  }
+  void SetScale(std::size_t channel, float scale) {
+    std::memcpy((*this)[RequantizeConstants::kFixedpoint] + channel, &scale,
+                sizeof(scale));
+    form = RequantizeForm::kFloat;
   }
   void Copy(const RequantizeTable& from, std::ptrdiff_t from_channel,
             std::ptrdiff_t channel) const {

@@ -72,12 +72,17 @@ void ExpectEqualsReference(std::uint64_t seed, Workspace* workspace,
                            context, &output));
   ASSERT_TRUE(out == p.Reference()) << p.Describe();
 
-  ASSERT_VALUE(const auto layer,
-               QuantizedLayer::Make<In, Out>(weights, p.bias, p.in_params,
-                                             p.out_params));
-  std::fill(out.begin(), out.end(), Out{99});
-  ASSERT_OK(FullyConnected(input, layer, context, &output));
-  ASSERT_TRUE(out == p.Reference()) << "of a layer made once, " << p.Describe();
+  for (const auto rounding :
+       {MultiplierRounding::kOnce, MultiplierRounding::kFloat}) {
+    p.rounding = rounding;
+    ASSERT_VALUE(const auto layer,
+                 QuantizedLayer::Make<In, Out>(weights, p.bias, p.in_params,
+                                               p.out_params, rounding));
+    std::fill(out.begin(), out.end(), Out{99});
+    ASSERT_OK(FullyConnected(input, layer, context, &output));
+    ASSERT_TRUE(out == p.Reference())
+        << "of a layer made once, " << p.Describe();
+  }
 }
 
 // Weights and inputs of seven bits are told to Mul: kernels for int7 take them.

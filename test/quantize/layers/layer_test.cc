@@ -14,6 +14,8 @@
 #include "ruy_like/quantize/fully_connected.h"
 #include "ruy_like/quantize/make_layer.h"
 #include "ruy_like/quantize/quantize_dequantize.h"
+#include "test/quantize/expect_conv.h"
+#include "test/quantize/lcg.h"
 #include "test/quantize/reference_conv.h"
 #include "test/support/count_allocations.h"
 #include "test/support/test_util.h"
@@ -60,6 +62,115 @@ class LayerTest : public testing::Test {
   PackedWeights weights_;
   DepthwiseWeights depthwise_;
 };
+
+// The outputs are those of ONNX Runtime 1.30 on x86-64, operators QLinearMatMul
+// and QLinearConv (of one and of four groups), scales of channels among them by
+// which a part of the sums are ties.
+TEST(FloatRoundingTest, GivesOnnxRuntimesIntegers) {
+  const auto bytes = [](std::size_t count, std::uint32_t seed, auto first) {
+    Lcg lcg(seed);
+    std::vector<decltype(first)> values(count);
+    for (auto& value : values) {
+      value = static_cast<decltype(first)>(
+          first + static_cast<int>(lcg.Uniform() * 256));
+    }
+    return values;
+  };
+  const std::int8_t kInt8 = -128;
+  const std::uint8_t kUint8 = 0;
+  const QuantParams in = {0.5f, 120, 0, 255}, out = {1, 99, 0, 255};
+  const auto scales = [](std::initializer_list<float> values) {
+    std::vector<QuantParams> params;
+    for (const float scale : values) params.push_back({scale, 0, -128, 127});
+    return params;
+  };
+  const std::int32_t bias[] = {100, -201, 35, 7};
+  const auto image = bytes(100, 3, kUint8);
+  const auto run = [&](const auto& weights, BiasSpan<std::uint8_t> biases,
+                       const auto& input, TensorShape in_shape,
+                       TensorShape out_shape, const auto& operation) {
+    Context context;
+    std::vector<std::uint8_t> result(CountOf(out_shape));
+    TensorView<std::uint8_t> output{result.data(), out_shape, out};
+    const auto layer = QuantizedLayer::Make<std::uint8_t, std::uint8_t>(
+        weights, biases, in, out, MultiplierRounding::kFloat);
+    EXPECT_OK(layer);
+    const TensorView<const std::uint8_t> tensor{input.data(), in_shape, in};
+    EXPECT_OK(operation(tensor, layer.value(), &context, &output));
+    return result;
+  };
+  Window window;
+  window.kernel_height = window.kernel_width = 3;
+  const auto conv = [&](const auto& tensor, const auto& layer, Context* of_run,
+                        TensorView<std::uint8_t>* output) {
+    return Conv2D(tensor, layer, window, nullptr, of_run, output);
+  };
+  const auto depthwise_conv = [&](const auto& tensor, const auto& layer,
+                                  Context* of_run,
+                                  TensorView<std::uint8_t>* output) {
+    return DepthwiseConv2D(tensor, layer, window, nullptr, of_run, output);
+  };
+  Context context;
+  const auto w = bytes(48, 2, kInt8);
+  ASSERT_VALUE(
+      const auto matrix,
+      PackedWeights::Pack(RowMajorOf(w, 3, 16),
+                          scales({0x1p-6f, 0x1p-7f, 0.0123f}), &context));
+  EXPECT_THAT(run(matrix, {}, bytes(64, 1, kUint8), {4, 1, 1, 16}, {4, 1, 1, 3},
+                  [](const auto& tensor, const auto& layer, Context* of_run,
+                     TensorView<std::uint8_t>* output) {
+                    return FullyConnected(tensor, layer, of_run, output);
+                  }),
+              ElementsAre(128, 88, 131, 213, 46, 0, 0, 80, 255, 110, 177, 0));
+
+  const TensorShape in_shape = {1, 5, 5, 4, TensorOrder::kNchw};
+  const auto filters = bytes(108, 4, kInt8);
+  ASSERT_VALUE(
+      const auto kernels,
+      PackedWeights::Pack(RowMajorOf(filters, 3, 36),
+                          scales({0x1p-7f, 0x1p-8f, 0.00731f}), &context));
+  EXPECT_THAT(
+      run(kernels, absl::MakeConstSpan(bias, 3), image, in_shape,
+          {1, 3, 3, 3, TensorOrder::kNchw}, conv),
+      ElementsAre(174, 188, 52, 0, 187, 0, 170, 199, 234, 124, 89, 0, 129, 24,
+                  50, 229, 148, 187, 117, 255, 255, 225, 0, 0, 123, 255, 109));
+
+  const auto taps = bytes(36, 5, kInt8);
+  const auto of_taps = scales({0x1p-7f, 0x1p-6f, 0.00731f, 0x1p-5f});
+  const auto expected = ElementsAreArray(
+      {110, 87,  9,   109, 166, 107, 186, 43,  93, 0,   0,   86,
+       10,  223, 209, 113, 0,   120, 0,   255, 47, 120, 168, 18,
+       29,  171, 0,   0,   94,  241, 0,   255, 0,  0,   255, 0});
+  const TensorShape of_four = {1, 3, 3, 4, TensorOrder::kNchw};
+  ASSERT_VALUE(const auto depthwise,
+               DepthwiseWeights::Pack(RowMajorOf(taps, 4, 9), of_taps));
+  EXPECT_THAT(run(depthwise, bias, image, in_shape, of_four, depthwise_conv),
+              expected);
+  PackWeightsOptions options;
+  options.groups = 4;
+  ASSERT_VALUE(
+      const auto grouped,
+      PackedWeights::Pack(RowMajorOf(taps, 4, 9), of_taps, &context, options));
+  EXPECT_THAT(run(grouped, bias, image, in_shape, of_four, conv), expected);
+}
+
+TEST(FloatRoundingTest, WhatLayersRefuse) {
+  Context context;
+  const std::vector<std::int8_t> w = {1, 2};
+  ASSERT_VALUE(
+      const auto weights,
+      PackedWeights::Pack(RowMajorOf(w, 1, 2), {ParamsOf(1e30f, 0)}, &context));
+  const auto make = [&](float in_scale, MultiplierRounding rounding) {
+    return QuantizedLayer::Make<std::int8_t, std::int8_t>(
+               weights, {}, ParamsOf(in_scale, 0), ParamsOf(1, 0), rounding)
+        .status();
+  };
+  EXPECT_OK(make(1, MultiplierRounding::kFloat));
+  ExpectStatus(make(1e30f, MultiplierRounding::kFloat), kInvalid,
+               {"scale of channel 0", "infinite"});
+  ExpectStatus(make(1, MultiplierRounding::kTwice), kInvalid,
+               {"no rounding 1"});
+}
 
 TEST_F(LayerTest, OwnsWhatItComputesWith) {
   auto output = Output();
