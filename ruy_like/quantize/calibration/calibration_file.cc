@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -253,11 +254,6 @@ absl::Status CheckNcnnTensor(const CalibratedTensor& tensor) {
   return absl::OkStatus();
 }
 
-bool IsNcnnWeights(const CalibratedTensor& tensor) {
-  return absl::string_view(tensor.name).find(kNcnnWeights) !=
-         absl::string_view::npos;
-}
-
 // A float's scale, from its inverse in the table.
 bool ReadNcnnFactor(absl::string_view text, QuantParams* params) {
   float factor;
@@ -381,7 +377,9 @@ absl::StatusOr<std::string> CalibrationToNcnnTable(
     std::string text;
     for (const bool weights : {true, false}) {
       for (const CalibratedTensor& tensor : calibration.tensors) {
-        if (tensor.params.empty() || IsNcnnWeights(tensor) != weights) continue;
+        if (tensor.params.empty() ||
+            absl::StrContains(tensor.name, kNcnnWeights) != weights)
+          continue;
         RUY_LIKE_RETURN_IF_ERROR(CheckNcnnTensor(tensor));
         text += tensor.name;
         for (const QuantParams& params : tensor.params) {

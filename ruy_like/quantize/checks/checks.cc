@@ -106,6 +106,19 @@ absl::Status CheckInverse(const char* name, float scale) {
   return Invalid(name, ": scale is ", scale, ", whose inverse no float holds");
 }
 
+absl::Status CheckBounds(const char* name, const QuantParams& params,
+                         std::int32_t lowest, std::int32_t highest) {
+  if (params.qmin > params.qmax) {
+    return Invalid(name, ": qmin ", params.qmin, " is above qmax ",
+                   params.qmax);
+  }
+  if (params.qmin < lowest || params.qmax > highest) {
+    return Invalid(name, ": [qmin, qmax] is [", params.qmin, ", ", params.qmax,
+                   "], the type holds [", lowest, ", ", highest, "]");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckParams(const char* name, Scalar scalar,
                          const QuantParams& params) {
   return ValidateQuantParams(params, LowestOf(scalar), HighestOf(scalar), name);

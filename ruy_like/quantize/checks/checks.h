@@ -48,6 +48,9 @@ absl::Status CheckFinite(const char* what, absl::Span<const float> numbers);
 absl::Status CheckScale(const char* name, double scale);
 // A scale by whose inverse numbers are multiplied.
 absl::Status CheckInverse(const char* name, float scale);
+// [qmin, qmax] is in order and within [lowest, highest].
+absl::Status CheckBounds(const char* name, const QuantParams& params,
+                         std::int32_t lowest, std::int32_t highest);
 // ValidateQuantParams for elements of that type.
 absl::Status CheckParams(const char* name, Scalar scalar,
                          const QuantParams& params);

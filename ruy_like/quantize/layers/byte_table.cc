@@ -7,6 +7,7 @@
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/checks/checks.h"
 #include "ruy_like/quantize/loops/blocks.h"
+#include "ruy_like/quantize/loops/rounding.h"
 #include "ruy_like/quantize/multiplier.h"
 
 namespace ruy_like {
@@ -17,16 +18,6 @@ namespace qi = quantize_internal;
 // The element of this type that a byte is.
 std::int32_t ValueOf(std::uint8_t bits, Scalar scalar) {
   return scalar == Scalar::kI8 ? static_cast<std::int8_t>(bits) : bits;
-}
-
-std::int32_t QuantizeValue(float x, const QuantParams& params) {
-  if (std::isnan(x)) return params.zero_point;
-  const float rounded = std::round(x * (1 / params.scale));
-  // In float: it may be too large for an integer.
-  const float lowest = static_cast<float>(params.qmin - params.zero_point);
-  const float highest = static_cast<float>(params.qmax - params.zero_point);
-  return static_cast<std::int32_t>(std::clamp(rounded, lowest, highest)) +
-         params.zero_point;
 }
 
 }  // namespace
@@ -63,7 +54,7 @@ absl::StatusOr<ByteTable> ByteTable::MakeErased(Scalar in,
       const auto byte = static_cast<std::uint8_t>(bits);
       const std::int64_t value =
           results != nullptr
-              ? QuantizeValue(results[bits], output)
+              ? qi::QuantizeOne(results[bits], qi::InverseScale(output), output)
               : std::int64_t{MultiplyByQuantizedMultiplierLegacy(
                     ValueOf(byte, in) - input.zero_point, multiplier)} +
                     output.zero_point;

@@ -1,5 +1,6 @@
 #include "ruy_like/quantize/bias.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -49,12 +50,10 @@ absl::StatusOr<std::ptrdiff_t> QuantizeBias(
     for (std::size_t c = 0; c < bias.size(); ++c) {
       const double scale = static_cast<double>(input.scale) *
                            weights[weights.size() == 1 ? 0 : c].scale;
-      double value = std::round(bias[c] / scale);
-      if (value > kMaxInt32 || value < kMinInt32) {
-        value = value > 0 ? kMaxInt32 : kMinInt32;
-        ++saturated;
-      }
-      quantized[c] = static_cast<std::int32_t>(value);
+      const double value = std::round(bias[c] / scale);
+      const double clamped = std::clamp(value, kMinInt32, kMaxInt32);
+      if (clamped != value) ++saturated;
+      quantized[c] = static_cast<std::int32_t>(clamped);
     }
     return saturated;
   });

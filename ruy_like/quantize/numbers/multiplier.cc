@@ -15,19 +15,6 @@ constexpr int kMaxExponent = 30;
 constexpr std::int32_t kMaxInt32 = std::numeric_limits<std::int32_t>::max();
 constexpr std::int32_t kMinInt32 = std::numeric_limits<std::int32_t>::min();
 
-absl::Status ValidateClamp(const QuantParams& dst, std::int32_t lowest,
-                           std::int32_t highest) {
-  if (dst.qmin > dst.qmax) {
-    return Invalid("dst has qmin ", dst.qmin, " above qmax ", dst.qmax);
-  }
-  if (dst.qmin < lowest || dst.qmax > highest) {
-    return Invalid("dst has the range ", dst.qmin, "..", dst.qmax,
-                   ", which its elements, ", lowest, "..", highest,
-                   ", do not hold");
-  }
-  return absl::OkStatus();
-}
-
 // Finite, for valid scales.
 double RealMultiplier(float lhs, float rhs, float dst) {
   return static_cast<double>(lhs) * static_cast<double>(rhs) /
@@ -108,7 +95,7 @@ absl::StatusOr<QuantizedMultiplier> ProductMultiplier(const QuantParams& lhs,
     RUY_LIKE_RETURN_IF_ERROR(CheckScale("lhs", lhs.scale));
     RUY_LIKE_RETURN_IF_ERROR(CheckScale("rhs", rhs.scale));
     RUY_LIKE_RETURN_IF_ERROR(CheckScale("dst", dst.scale));
-    RUY_LIKE_RETURN_IF_ERROR(ValidateClamp(dst, lowest, highest));
+    RUY_LIKE_RETURN_IF_ERROR(CheckBounds("dst", dst, lowest, highest));
     return QuantizeMultiplier(RealMultiplier(lhs.scale, rhs.scale, dst.scale));
   });
 }
@@ -123,7 +110,7 @@ absl::Status ProductMultipliers(absl::Span<const QuantParams> channels,
     RUY_LIKE_RETURN_IF_ERROR(
         CheckScale("the operand without channels", other.scale));
     RUY_LIKE_RETURN_IF_ERROR(CheckScale("dst", dst.scale));
-    RUY_LIKE_RETURN_IF_ERROR(ValidateClamp(dst, lowest, highest));
+    RUY_LIKE_RETURN_IF_ERROR(CheckBounds("dst", dst, lowest, highest));
     RUY_LIKE_RETURN_IF_ERROR(CheckData({"channels", channels}));
     RUY_LIKE_RETURN_IF_ERROR(
         CheckMemory({{"fixedpoint", fixedpoint}}, {"exponent", exponent}));

@@ -104,15 +104,7 @@ absl::Status ValidateQuantParams(const QuantParams& params, std::int32_t lowest,
                                  std::int32_t highest, const char* what) {
   return CatchNoMemory([&]() -> absl::Status {
     RUY_LIKE_RETURN_IF_ERROR(qi::CheckScale(what, params.scale));
-    if (params.qmin > params.qmax) {
-      return Invalid(what, ": qmin ", params.qmin, " is above qmax ",
-                     params.qmax);
-    }
-    if (params.qmin < lowest || params.qmax > highest) {
-      return Invalid(what, ": [qmin, qmax] is [", params.qmin, ", ",
-                     params.qmax, "], the type holds [", lowest, ", ", highest,
-                     "]");
-    }
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckBounds(what, params, lowest, highest));
     if (params.zero_point < lowest || params.zero_point > highest) {
       return Invalid(what, ": zero point is ", params.zero_point,
                      ", the type holds [", lowest, ", ", highest, "]");

@@ -271,9 +271,9 @@ TEST(SetMultipliersTest, BadInputChangesNothing) {
   }
   const QuantParams reversed = {1, 0, 3, 2}, bytes = {1, 0, 0, 255};
   EXPECT_THAT(SetMultipliers(Scale(1), Scale(1), reversed, &params).message(),
-              HasSubstr("qmin 3 above qmax 2"));
+              HasSubstr("qmin 3 is above qmax 2"));
   EXPECT_THAT(SetMultipliers(Scale(1), Scale(1), bytes, &params).message(),
-              HasSubstr("0..255"));
+              HasSubstr("[0, 255]"));
   EXPECT_EQ(params.multiplier_fixedpoint(), 7);
   EXPECT_EQ(params.clamp_max(), 127);
   MulParams<std::int32_t, std::int8_t>* const null = nullptr;
