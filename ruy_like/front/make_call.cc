@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "absl/base/attributes.h"
 #include "ruy_like/base/hot.h"
@@ -162,13 +163,22 @@ Operand MakeOperand(const ErasedMatrix& matrix, Side side) {
   return operand;
 }
 
+Addresses AddressesOf(const MulCall& call) {
+  const bool has_post_ops = call.post_ops != nullptr;
+  return {call.lhs.data,
+          call.rhs.data,
+          call.dst.data,
+          call.bias,
+          has_post_ops ? call.factor : nullptr,
+          has_post_ops ? call.residual : nullptr};
+}
+
 RUY_LIKE_HOT void SetAddresses(const MulCall& call, bool swap_sides,
                                TrMulParams* params) {
-  params->side.lhs.data = swap_sides ? call.rhs.data : call.lhs.data;
-  params->side.rhs.data = swap_sides ? call.lhs.data : call.rhs.data;
+  Addresses addresses = AddressesOf(call);
+  if (swap_sides) std::swap(addresses[kLhsTerm], addresses[kRhsTerm]);
+  SetAddresses(addresses, params);
   kernels::EpilogueArgs& epilogue = params->epilogue;
-  epilogue.dst = const_cast<void*>(call.dst.data);
-  epilogue.bias = call.bias;
   epilogue.fixedpoint = epilogue.exponent = nullptr;
   if (call.quantized) {
     epilogue.fixedpoint =
@@ -197,33 +207,41 @@ RUY_LIKE_HOT void MakeTrMulParams(const MulCall& call, std::int8_t max_exponent,
   SetChannels(call, max_exponent, &params->epilogue);
   if (params->scaled()) MakeScales(call, &params->scales);
   SetBounds(call, &params->epilogue);
-  SetAddresses(call, /*swap_sides=*/false, params);
   params->has_post_ops = call.beta != 0 || call.post_ops != nullptr;
   if (params->has_post_ops) SetPostOps(call, params);
+  SetAddresses(call, /*swap_sides=*/false, params);
   if (call.family == Family::kGroupScaled) SetGroups(call, params);
 }
 
+ProductStep StridesOf(const Batch& batch) {
+  return {batch.lhs_stride,  batch.rhs_stride,    batch.dst_stride,
+          batch.bias_stride, batch.factor_stride, batch.residual_stride};
+}
+
+ProductStep OuterStridesOf(const Batch& batch) {
+  return {batch.lhs_outer_stride,    batch.rhs_outer_stride,
+          batch.dst_outer_stride,    batch.bias_outer_stride,
+          batch.factor_outer_stride, batch.residual_outer_stride};
+}
+
 BatchSteps StepsOf(const MulCall& call, const Batch& batch) {
+  static constexpr PostOps kNone;
+  const PostOps& ops = call.post_ops == nullptr ? kNone : *call.post_ops;
+  const Scalar scalars[kTerms] = {call.lhs.scalar,     call.rhs.scalar,
+                                  call.dst.scalar,     call.accum_scalar,
+                                  ops.factor.scalar(), ops.residual.scalar()};
   // The strides of a single product may have any value.
-  const auto level = [&call](std::ptrdiff_t count, std::ptrdiff_t lhs,
-                             std::ptrdiff_t rhs, std::ptrdiff_t dst,
-                             std::ptrdiff_t bias, std::ptrdiff_t factor,
-                             std::ptrdiff_t residual) -> ProductStep {
-    if (count == 1) return {};
-    const PostOps* const ops = call.post_ops;
-    return {{BytesOf(call.lhs.scalar, lhs), BytesOf(call.rhs.scalar, rhs)},
-            BytesOf(call.dst.scalar, dst),
-            BytesOf(call.accum_scalar, bias),
-            ops == nullptr ? 0 : BytesOf(ops->factor.scalar(), factor),
-            ops == nullptr ? 0 : BytesOf(ops->residual.scalar(), residual)};
+  const auto bytes = [&](std::ptrdiff_t count, const ProductStep& strides) {
+    const Addresses first = AddressesOf(call);
+    ProductStep step = {};
+    for (int term = 0; term < kTerms; ++term) {
+      if (count == 1 || first[term] == nullptr) continue;
+      step[term] = BytesOf(scalars[term], strides[term]);
+    }
+    return step;
   };
-  return {
-      batch.count,
-      level(batch.count, batch.lhs_stride, batch.rhs_stride, batch.dst_stride,
-            batch.bias_stride, batch.factor_stride, batch.residual_stride),
-      level(batch.outer_count, batch.lhs_outer_stride, batch.rhs_outer_stride,
-            batch.dst_outer_stride, batch.bias_outer_stride,
-            batch.factor_outer_stride, batch.residual_outer_stride)};
+  return {batch.count, bytes(batch.count, StridesOf(batch)),
+          bytes(batch.outer_count, OuterStridesOf(batch))};
 }
 
 }  // namespace ruy_like

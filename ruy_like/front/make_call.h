@@ -27,6 +27,11 @@ void MakeTrMulParams(const MulCall& call, std::int8_t max_exponent,
 // one that *params were made of. `swap_sides`: their sides were swapped.
 void SetAddresses(const MulCall& call, bool swap_sides, TrMulParams* params);
 
+Addresses AddressesOf(const MulCall& call);
+
+// The strides of a batch, in elements, whatever they are.
+ProductStep StridesOf(const Batch& batch);
+ProductStep OuterStridesOf(const Batch& batch);
 // The strides of a validated batch whose first product is `call`.
 BatchSteps StepsOf(const MulCall& call, const Batch& batch);
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/checked_math.h"
 #include "ruy_like/base/errors.h"
+#include "ruy_like/front/make_call.h"
 #include "ruy_like/scalar.h"
 
 namespace ruy_like {
@@ -57,35 +58,30 @@ absl::Status ValidateExtent(const char* name, ptrdiff_t stride, ptrdiff_t outer,
 }
 
 absl::Status ValidateStrides(const MulCall& call, const Batch& batch) {
-  const struct {
-    const char* name;
-    ptrdiff_t stride, outer;
-    const ErasedMatrix* matrix;  // null: of dst's shape, or less
-  } strides[] = {
-      {"lhs", batch.lhs_stride, batch.lhs_outer_stride, &call.lhs},
-      {"rhs", batch.rhs_stride, batch.rhs_outer_stride, &call.rhs},
-      {"dst", batch.dst_stride, batch.dst_outer_stride, &call.dst},
-      {"bias", batch.bias_stride, batch.bias_outer_stride, nullptr},
-      {"factor", batch.factor_stride, batch.factor_outer_stride, nullptr},
-      {"residual", batch.residual_stride, batch.residual_outer_stride,
-       nullptr}};
-  for (const auto& of : strides) {
-    if (of.stride < 0) {
-      return Invalid(of.name, "_stride is negative: ", of.stride);
+  constexpr const char* kNames[kTerms] = {"lhs",  "rhs",    "dst",
+                                          "bias", "factor", "residual"};
+  // Null: of dst's shape, or less.
+  const ErasedMatrix* const matrices[kTerms] = {&call.lhs, &call.rhs};
+  const ProductStep strides = StridesOf(batch), outer = OuterStridesOf(batch);
+  for (int term = 0; term < kTerms; ++term) {
+    const char* const name = kNames[term];
+    const ErasedMatrix* const matrix = matrices[term];
+    if (strides[term] < 0) {
+      return Invalid(name, "_stride is negative: ", strides[term]);
     }
-    if (of.outer < 0) {
-      return Invalid(of.name, "_outer_stride is negative: ", of.outer);
+    if (outer[term] < 0) {
+      return Invalid(name, "_outer_stride is negative: ", outer[term]);
     }
-    if (of.matrix != nullptr && of.matrix->packed != nullptr &&
-        (of.stride | of.outer) != 0) {
-      return Invalid(of.name,
-                     of.stride != 0 ? "_stride is " : "_outer_stride is ",
-                     of.stride != 0 ? of.stride : of.outer,
+    if (matrix != nullptr && matrix->packed != nullptr &&
+        (strides[term] | outer[term]) != 0) {
+      return Invalid(name,
+                     strides[term] != 0 ? "_stride is " : "_outer_stride is ",
+                     strides[term] != 0 ? strides[term] : outer[term],
                      "; all products share a PackedMatrix, with stride 0");
     }
     RUY_LIKE_RETURN_IF_ERROR(ValidateExtent(
-        of.name, of.stride, of.outer,
-        of.matrix != nullptr ? of.matrix->layout : call.dst.layout, batch));
+        name, strides[term], outer[term],
+        matrix != nullptr ? matrix->layout : call.dst.layout, batch));
   }
   if (ResidualIsDst(call) &&
       (batch.residual_stride != batch.dst_stride ||
@@ -171,28 +167,14 @@ absl::Status ValidateMixedBatch(const MulCall& call, const Batch& batch) {
 
 void MoveCall(const MulCall& first, const Batch& batch, ptrdiff_t product,
               MulCall* call) {
-  const ptrdiff_t outer = product / batch.count;
-  const ptrdiff_t inner = product % batch.count;
-  const auto move = [outer, inner](const void* data, Scalar scalar,
-                                   ptrdiff_t stride,
-                                   ptrdiff_t outer_stride) -> const void* {
-    if (data == nullptr) return nullptr;
-    return static_cast<const char*>(data) +
-           BytesOf(scalar, inner * stride + outer * outer_stride);
-  };
-  call->lhs.data = move(first.lhs.data, first.lhs.scalar, batch.lhs_stride,
-                        batch.lhs_outer_stride);
-  call->rhs.data = move(first.rhs.data, first.rhs.scalar, batch.rhs_stride,
-                        batch.rhs_outer_stride);
-  call->dst.data = move(first.dst.data, first.dst.scalar, batch.dst_stride,
-                        batch.dst_outer_stride);
-  call->bias = move(first.bias, first.accum_scalar, batch.bias_stride,
-                    batch.bias_outer_stride);
-  if (first.post_ops == nullptr) return;
-  call->factor = move(first.factor, first.post_ops->factor.scalar(),
-                      batch.factor_stride, batch.factor_outer_stride);
-  call->residual = move(first.residual, first.post_ops->residual.scalar(),
-                        batch.residual_stride, batch.residual_outer_stride);
+  const Addresses at =
+      Moved(AddressesOf(first), StepBetween(StepsOf(first, batch), 0, product));
+  call->lhs.data = at[kLhsTerm];
+  call->rhs.data = at[kRhsTerm];
+  call->dst.data = at[kDstTerm];
+  call->bias = at[kBiasTerm];
+  call->factor = at[kFactorTerm];
+  call->residual = at[kResidualTerm];
 }
 
 absl::Status ValidateBatch(const MulCall& call, const Batch& batch,

@@ -25,9 +25,20 @@
 #include "ruy_like/run/product.h"
 
 namespace ruy_like {
-namespace {
 
 using std::ptrdiff_t;
+
+ProductStep StepBetween(const BatchSteps& steps, ptrdiff_t from, ptrdiff_t to) {
+  const ptrdiff_t rows = to / steps.inner_count - from / steps.inner_count;
+  const ptrdiff_t places = to - from - rows * steps.inner_count;
+  ProductStep step;
+  for (int term = 0; term < kTerms; ++term) {
+    step[term] = places * steps.inner[term] + rows * steps.outer[term];
+  }
+  return step;
+}
+
+namespace {
 
 // What a product takes besides its multiply-adds, within a factor of 2 or 3.
 constexpr double kProductNs = 50;
@@ -58,48 +69,12 @@ void NeverCache(TrMulParams* params) {
   }
 }
 
-const void* Moved(const void* data, ptrdiff_t bytes) {
-  return data == nullptr ? nullptr : static_cast<const char*>(data) + bytes;
-}
-
-// From product `from` to product `to`.
-ProductStep StepBetween(const BatchSteps& steps, ptrdiff_t from, ptrdiff_t to) {
-  const ptrdiff_t rows = to / steps.inner_count - from / steps.inner_count;
-  const ptrdiff_t places = to - from - rows * steps.inner_count;
-  const auto step = [=](ptrdiff_t inner, ptrdiff_t outer) {
-    return places * inner + rows * outer;
-  };
-  return {{step(steps.inner.side.lhs, steps.outer.side.lhs),
-           step(steps.inner.side.rhs, steps.outer.side.rhs)},
-          step(steps.inner.dst, steps.outer.dst),
-          step(steps.inner.bias, steps.outer.bias),
-          step(steps.inner.factor, steps.outer.factor),
-          step(steps.inner.residual, steps.outer.residual)};
-}
-
-Product::Addresses AddressesAt(const TrMulParams& from,
-                               const ProductStep& step) {
-  Product::Addresses addresses;
-  for (const Side side : kSides) {
-    addresses.side[side] = Moved(from.side[side].data, step.side[side]);
-  }
-  addresses.dst = static_cast<char*>(from.epilogue.dst) + step.dst;
-  addresses.bias = Moved(from.epilogue.bias, step.bias);
-  if (from.has_post_ops) {
-    addresses.factor = Moved(from.post_ops.factor.data, step.factor);
-    addresses.residual = Moved(from.post_ops.residual.data, step.residual);
-  }
-  return addresses;
-}
-
 // --- One plan for all ---
 
 void MoveParams(const BatchSteps& steps, ptrdiff_t product,
                 TrMulParams* params) {
-  const Product::Addresses to =
-      AddressesAt(*params, StepBetween(steps, 0, product));
-  for (const Side side : kSides) params->side[side].data = to.side[side];
-  Product::SetAddresses(to, params);
+  SetAddresses(Moved(AddressesOf(*params), StepBetween(steps, 0, product)),
+               params);
 }
 
 void RunWhole(const Plan& plan, char* scratch, Product* product) {
@@ -125,11 +100,11 @@ RUY_LIKE_HOT void RunProducts(void* argument, int thread) {
   product.Adopt(&plan);
   product.UseScratch(scratch);
   // From here on by steps from this one.
-  const TrMulParams origin = *product.params();
+  const Addresses origin = AddressesOf(*product.params());
   const ptrdiff_t first = i;
   const BatchSteps& steps = batch->kernel_steps;
   const auto addresses = [&] {
-    return AddressesAt(origin, StepBetween(steps, first, i));
+    return Moved(origin, StepBetween(steps, first, i));
   };
   const bool is_one_call = product.IsOneCall();
   do {
@@ -153,15 +128,16 @@ RUY_LIKE_HOT void RunProducts(void* argument, int thread) {
 bool PromiseHoldsForOthers(const UniformBatch& batch,
                            const KernelChoice& choice, Side side) {
   Operand operand = batch.first.side[side];
-  if ((batch.steps.inner.side[side] | batch.steps.outer.side[side]) == 0 ||
+  const Term term = TermOf(side);
+  if ((batch.steps.inner[term] | batch.steps.outer[term]) == 0 ||
       operand.packed != nullptr ||
       FormatOf(*choice.kernel, choice.swap_sides ? Other(side) : side).range ==
           ValueRange::kFull) {
     return true;
   }
   for (ptrdiff_t i = 1; i < batch.count; ++i) {
-    operand.data = Moved(batch.first.side[side].data,
-                         StepBetween(batch.steps, 0, i).side[side]);
+    operand.data = static_cast<const char*>(batch.first.side[side].data) +
+                   StepBetween(batch.steps, 0, i)[term];
     if (!HoldsInt7(operand)) return false;
   }
   return true;
@@ -361,7 +337,7 @@ RUY_LIKE_HOT absl::Status BatchRun::Prepare(const TrMulParams& first,
   if (plan.choice.swap_sides) {
     for (ProductStep* step :
          {&batch_.kernel_steps.inner, &batch_.kernel_steps.outer}) {
-      std::swap(step->side.lhs, step->side.rhs);
+      std::swap((*step)[kLhsTerm], (*step)[kRhsTerm]);
     }
   }
   const std::size_t bytes =

@@ -37,6 +37,8 @@ struct BatchSteps {
   std::ptrdiff_t inner_count;
   ProductStep inner, outer;
 };
+ProductStep StepBetween(const BatchSteps& steps, std::ptrdiff_t from,
+                        std::ptrdiff_t to);
 
 // `count` >= 1 products like `first`, none of them empty. Threads, errors and
 // the Context's last_used as in Product::Run.

@@ -260,22 +260,15 @@ RUY_LIKE_HOT void Product::RunSeries(const Addresses& first,
                                      ptrdiff_t count) const {
   const BlockExtent whole = {0, plan_->map.rows, 0, plan_->map.cols};
   const Levels levels = {0, plan_->kernel_depth};
-  Panels lhs = {static_cast<const char*>(first.side.lhs),
-                side_.lhs.stride_bytes};
-  Panels rhs = {static_cast<const char*>(first.side.rhs),
-                side_.rhs.stride_bytes};
   EpilogueArgs epilogue = params_.epilogue;
-  epilogue.dst = first.dst;
-  epilogue.bias = first.bias;
-  for (;;) {
-    RunKernel(whole, levels, lhs, rhs, epilogue, nullptr);
+  for (Addresses at = first;; at = Moved(at, step)) {
+    epilogue.dst = const_cast<void*>(at[kDstTerm]);
+    epilogue.bias = at[kBiasTerm];
+    RunKernel(whole, levels,
+              {static_cast<const char*>(at[kLhsTerm]), side_.lhs.stride_bytes},
+              {static_cast<const char*>(at[kRhsTerm]), side_.rhs.stride_bytes},
+              epilogue, nullptr);
     if (--count == 0) return;
-    lhs.data += step.side.lhs;
-    rhs.data += step.side.rhs;
-    epilogue.dst = static_cast<char*>(epilogue.dst) + step.dst;
-    if (epilogue.bias != nullptr) {
-      epilogue.bias = static_cast<const char*>(epilogue.bias) + step.bias;
-    }
   }
 }
 

@@ -274,28 +274,38 @@ RUY_LIKE_HOT void Product::UseScratch(char* shared) {
 
 RUY_LIKE_HOT void Product::MoveTo(const Addresses& addresses) {
   for (const Side side : kSides) {
-    Operand& operand = params_.side[side];
-    if (source_[side] == SideSource::kPrepacked) continue;
-    if (operand.data == addresses.side[side]) {
-      if (source_[side] == SideSource::kPackedOnce) {
-        source_[side] = SideSource::kPrepacked;
-      }
-      continue;
+    const bool stays = params_.side[side].data == addresses[TermOf(side)];
+    if (stays && source_[side] == SideSource::kPackedOnce) {
+      source_[side] = SideSource::kPrepacked;
     }
-    operand.data = addresses.side[side];
+  }
+  SetAddresses(addresses, &params_);
+  for (const Side side : kSides) {
     if (source_[side] == SideSource::kInPlace) side_[side].ReadInPlace();
     InitPacking(side, shared_scratch_);
   }
-  SetAddresses(addresses, &params_);
 }
 
-RUY_LIKE_HOT void Product::SetAddresses(const Addresses& addresses,
-                                        TrMulParams* params) {
-  params->epilogue.dst = addresses.dst;
-  params->epilogue.bias = addresses.bias;
+RUY_LIKE_HOT Addresses AddressesOf(const TrMulParams& params) {
+  const kernels::PostOpTerms& post_ops = params.post_ops;
+  return {params.side.lhs.data,
+          params.side.rhs.data,
+          params.epilogue.dst,
+          params.epilogue.bias,
+          params.has_post_ops ? post_ops.factor.data : nullptr,
+          params.has_post_ops ? post_ops.residual.data : nullptr};
+}
+
+RUY_LIKE_HOT void SetAddresses(const Addresses& addresses,
+                               TrMulParams* params) {
+  for (const Side side : kSides) {
+    params->side[side].data = addresses[TermOf(side)];
+  }
+  params->epilogue.dst = const_cast<void*>(addresses[kDstTerm]);
+  params->epilogue.bias = addresses[kBiasTerm];
   if (!params->has_post_ops) return;
-  params->post_ops.factor.data = addresses.factor;
-  params->post_ops.residual.data = addresses.residual;
+  params->post_ops.factor.data = addresses[kFactorTerm];
+  params->post_ops.residual.data = addresses[kResidualTerm];
 }
 
 RUY_LIKE_HOT absl::Status Product::Prepare(Workers workers, int thread_limit,

@@ -7,6 +7,7 @@
 #ifndef RUY_LIKE_RUN_PRODUCT_H_
 #define RUY_LIKE_RUN_PRODUCT_H_
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -45,11 +46,33 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void EnterFloatState(
   }
 }
 
-// Bytes from the addresses of one product of a batch to another one's.
-struct ProductStep {
-  SidePair<std::ptrdiff_t> side;
-  std::ptrdiff_t dst, bias, factor, residual;
+// What the products of a batch have each for itself; the sides come first.
+enum Term : int {
+  kLhsTerm,
+  kRhsTerm,
+  kDstTerm,
+  kBiasTerm,
+  kFactorTerm,
+  kResidualTerm,
+  kTerms
 };
+constexpr Term TermOf(Side side) {
+  return side == Side::kLhs ? kLhsTerm : kRhsTerm;
+}
+// Null for what a product does not have.
+using Addresses = std::array<const void*, kTerms>;
+// Bytes from the addresses of one product to another one's; 0 for null.
+using ProductStep = std::array<std::ptrdiff_t, kTerms>;
+
+inline Addresses Moved(Addresses addresses, const ProductStep& step) {
+  for (int term = 0; term < kTerms; ++term) {
+    addresses[term] = static_cast<const char*>(addresses[term]) + step[term];
+  }
+  return addresses;
+}
+
+Addresses AddressesOf(const TrMulParams& params);
+void SetAddresses(const Addresses& addresses, TrMulParams* params);
 
 class Product final {
  public:
@@ -118,13 +141,6 @@ class Product final {
   void RunBlock(std::ptrdiff_t index, char* scratch);
   // Makes this the same product at other addresses. Packed panels of an operand
   // whose address stays are reused; all blocks must have run.
-  struct Addresses {
-    SidePair<const void*> side;  // the kernel's
-    void* dst;
-    const void *bias, *factor, *residual;
-  };
-  // Sets all addresses of *params but those of the sides.
-  static void SetAddresses(const Addresses& addresses, TrMulParams* params);
   void MoveTo(const Addresses& addresses);
   // Whether the product is one call of a kernel that reads both sides without
   // packing, so that products of this plan differ by addresses alone.
