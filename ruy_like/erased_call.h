@@ -76,6 +76,10 @@ struct MulCall {
   // int8 ones, per column (per row, where they are the lhs) or null.
   ActivationScales activation_scales = ActivationScales::kPerColumn;
   const std::int8_t* activation_zero_points = nullptr;
+  // For MulExperts. Scales of int8 activations per group and column, or null.
+  const float* activation_group_scales = nullptr;
+  // Columns of dst are not those of the rhs: not compared with each other.
+  bool columns_are_routed = false;
 };
 
 namespace internal {

@@ -9,6 +9,7 @@
 //   PackedMatrix, Pack, Mul with packed operands           packed_matrix.h
 //   GroupWeights, PackGroupWeights, Mul with them          group_weights.h
 //   MulBatch, MulGroup: many products in one call          mul_batch.h
+//   MulExperts: the experts of a mixture in one call       mul_experts.h
 //   Executor: the host's own thread pool                   executor.h
 //   ThreadPool: one that Contexts may share                thread_pool.h
 //   MulPlan: products on the caller's own threads          mul_plan.h
@@ -24,6 +25,7 @@
 #include "ruy_like/matrix.h"
 #include "ruy_like/mul.h"
 #include "ruy_like/mul_batch.h"
+#include "ruy_like/mul_experts.h"
 #include "ruy_like/mul_params.h"
 #include "ruy_like/mul_plan.h"
 #include "ruy_like/packed_matrix.h"

@@ -7,9 +7,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "ruy_like/base/allocator.h"
 #include "ruy_like/mul_batch.h"
+#include "ruy_like/mul_experts.h"
+#include "ruy_like/packed_matrix.h"
 #include "test/support/heap.h"
 #include "test/support/product.h"
 #include "test/support/test_util.h"
@@ -127,9 +130,30 @@ TEST_P(AllocationTest, SeveralThreads) {
   ExpectNoAllocations(&context_);
 }
 
-// Batches whose threads take whole products or blocks of them, and groups.
+// Each column of a product's by two experts, which are the same weights.
+bool MulTwoExperts(const PackedMatrix<float>& weights, FloatProduct* product,
+                   Context* context) {
+  static std::vector<std::int32_t> columns;
+  const auto cols = static_cast<std::int32_t>(product->rhs.layout().cols());
+  if (columns.empty()) {
+    for (int i = 0; i < 2 * cols; ++i) columns.push_back(i % cols);
+  }
+  const std::int32_t counts[] = {cols, cols};
+  const PackedMatrix<float> experts[] = {weights, weights};
+  ExpertRouting routing;
+  routing.counts = counts;
+  routing.sources = routing.targets = columns;
+  return MulExperts(experts, product->rhs, routing, product->params, context,
+                    &product->dst)
+      .ok();
+}
+
+// Batches whose threads take whole products or blocks of them, groups, and
+// experts.
 void ExpectNoAllocationsOfBatches(Context* context) {
   FloatProduct tiny(4, 9, 400), large(200, 100, 160);
+  const PackedMatrix<float> weights =
+      *Pack(large.lhs, Side::kLhs, PackOptions(), context);
   ExpectNoAllocationsOf([&] {
     for (FloatProduct* product : {&tiny, &large}) {
       for (const std::ptrdiff_t count : {3, 40}) {
@@ -151,7 +175,8 @@ void ExpectNoAllocationsOfBatches(Context* context) {
     const BatchItem<Matrix<float>, Matrix<float>, float, float> products[] = {
         {tiny.lhs, tiny.rhs, tiny.params, tiny.dst},
         {large.lhs, large.rhs, large.params, large.dst}};
-    return MulGroup(products, context).ok();
+    return MulGroup(products, context).ok() &&
+           MulTwoExperts(weights, &large, context);
   });
 }
 

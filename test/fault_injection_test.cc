@@ -3,18 +3,22 @@
 // is untouched after an error, nothing leaks, and the next call works.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <new>
 #include <type_traits>
 #include <vector>
 
 #include "ruy_like/base/allocator.h"
+#include "ruy_like/base/errors.h"
 #include "ruy_like/float16.h"
 #include "ruy_like/group_weights.h"
 #include "ruy_like/mul.h"
 #include "ruy_like/mul_batch.h"
+#include "ruy_like/mul_experts.h"
 #include "ruy_like/mul_plan.h"
 #include "ruy_like/os/process.h"
 #include "ruy_like/packed_matrix.h"
@@ -229,7 +233,7 @@ using Int8World = World<Operands<std::int8_t, std::int32_t>>;
 const Kind<Int8World> kManyThreads = {
     "ManyThreads", kOk, true, [](Int8World* w) { w->UseThreads(70); }, kRunMul};
 
-// Packs weights of 2 bits, and multiplies by them.
+// Packs weights of 2 bits, multiplies by them, and has them be two experts.
 const Kind<Int8World> kGroupWeights = {
     "GroupWeights", kOk, false, [](Int8World* w) { w->UseThreads(3); },
     [](Int8World* w) {
@@ -255,8 +259,22 @@ const Kind<Int8World> kGroupWeights = {
       if (!status.ok()) return status;
       GroupMulParams params;
       params.activation_zero_points = zeros;
-      return Mul(*packed, MakeMatrix(integers, kDepth, 2, Order::kColMajor),
-                 params, &w->context, &dst);
+      RUY_LIKE_RETURN_IF_ERROR(
+          Mul(*packed, MakeMatrix(integers, kDepth, 2, Order::kColMajor),
+              params, &w->context, &dst));
+      static const std::int32_t counts[] = {2, 1}, columns[] = {0, 1, 1};
+      ExpertRouting routing;
+      routing.counts = counts;
+      routing.sources = routing.targets = columns;
+      const PackedGroupWeights experts[] = {*packed, *packed};
+      std::fill(std::begin(result), std::end(result), 1.0f);
+      const absl::Status of_experts =
+          MulExperts(experts, MakeMatrix(values, kDepth, 2, Order::kColMajor),
+                     routing, GroupMulParams(), &w->context, &dst);
+      const float expected = of_experts.ok() ? 0 : 1;
+      EXPECT_TRUE(std::all_of(std::begin(result), std::end(result),
+                              [=](float x) { return x == expected; }));
+      return of_experts;
     }};
 
 // More calls than that, too.

@@ -22,6 +22,7 @@
 #include "ruy_like/context.h"
 #include "ruy_like/path.h"
 #include "test/amx_emulation/amx_emulation.h"
+#include "test/support/expert_problem.h"
 #include "test/support/group_problem.h"
 #include "test/support/mul_problem.h"
 #include "test/support/mul_runner.h"
@@ -140,6 +141,26 @@ TEST(RandomTest, AllPathsGiveTheReferencesGroupSums) {
     // 4 and 8 bits, tables of 4 and 2 bits; types of scales, of activations and
     // of dst.
     EXPECT_EQ(types.size(), 4u * 3 * 3 * 2);
+  }
+}
+
+TEST(RandomTest, AllPathsGiveTheSumsOfExperts) {
+  const std::vector<std::unique_ptr<Context>> contexts = ContextsOfPaths();
+  std::map<std::string, std::int64_t> drawn;
+  for (std::int64_t i = 0; i < num_problems; ++i) {
+    const std::uint64_t seed = first_seed + i;
+    std::string what;
+    for (const std::unique_ptr<Context>& context : contexts) {
+      context->set_max_num_threads(1 + static_cast<int>(seed % 3));
+      CheckExperts(seed, context.get(), &what);
+      ASSERT_FALSE(HasFatalFailure())
+          << "\nagain: --num_problems=1 --seed=" << seed;
+    }
+    ++drawn[what];
+  }
+  Print("experts", drawn);
+  if (num_problems >= 1000) {
+    EXPECT_EQ(drawn.size(), 6u * 6);  // types; gathered or not; kinds of sums
   }
 }
 

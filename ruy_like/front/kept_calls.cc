@@ -78,8 +78,8 @@ inline bool KeptCall::IsLike(const MulCall& call) const {
                exponent_perchannel, post_ops, factor, residual, has_lengths,
                lengths, rounding, is_valid, max_exponent, lhs_scale, rhs_scale,
                lhs_scale_perrow, rhs_scale_percol, beta, clamp_min, clamp_max,
-               max_num_threads, activation_scales, activation_zero_points] =
-      call;
+               max_num_threads, activation_scales, activation_zero_points,
+               activation_group_scales, columns_are_routed] = call;
   Difference difference;
   AddMatrix(lhs, call_.lhs, /*is_dst=*/false, &difference);
   AddMatrix(rhs, call_.rhs, /*is_dst=*/false, &difference);

@@ -8,6 +8,7 @@
 
 #include "absl/base/attributes.h"
 #include "ruy_like/base/hot.h"
+#include "ruy_like/front/validate_batch.h"
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/packed/group_image.h"
 #include "ruy_like/packed/packed_operand.h"
@@ -124,6 +125,7 @@ void SetGroups(const MulCall& call, TrMulParams* params) {
   activations.value_range = ValueRange::kFull;
   params->scales_per_group =
       call.activation_scales == ActivationScales::kPerGroup;
+  params->group_scales = call.activation_group_scales;
   const std::int8_t* const zeros = call.activation_zero_points;
   const bool has_zeros =
       zeros != nullptr &&
@@ -222,6 +224,12 @@ ProductStep OuterStridesOf(const Batch& batch) {
   return {batch.lhs_outer_stride,    batch.rhs_outer_stride,
           batch.dst_outer_stride,    batch.bias_outer_stride,
           batch.factor_outer_stride, batch.residual_outer_stride};
+}
+
+void FillFromGroupCalls(const void* calls, std::ptrdiff_t product,
+                        TrMulParams* params) {
+  const GroupCall& call = static_cast<const GroupCall*>(calls)[product];
+  MakeTrMulParams(call.call, call.max_exponent, params);
 }
 
 BatchSteps StepsOf(const MulCall& call, const Batch& batch) {

@@ -32,6 +32,11 @@ Addresses AddressesOf(const MulCall& call);
 // The strides of a batch, in elements, whatever they are.
 ProductStep StridesOf(const Batch& batch);
 ProductStep OuterStridesOf(const Batch& batch);
+
+// A FillProductFn of valid GroupCalls.
+void FillFromGroupCalls(const void* calls, std::ptrdiff_t product,
+                        TrMulParams* params);
+
 // The strides of a validated batch whose first product is `call`.
 BatchSteps StepsOf(const MulCall& call, const Batch& batch);
 

@@ -37,12 +37,6 @@ RUY_LIKE_HOT absl::Status ValidateAndMulBatch(const MulCall& call,
                   call.max_num_threads, impl);
 }
 
-void FillFromCalls(const void* calls, std::ptrdiff_t product,
-                   TrMulParams* params) {
-  const GroupCall& call = static_cast<const GroupCall*>(calls)[product];
-  MakeTrMulParams(call.call, call.max_exponent, params);
-}
-
 absl::Status ValidateAndMulGroup(const void* products, std::ptrdiff_t count,
                                  EraseProductFn* erase, int max_num_threads,
                                  ContextImpl* context)
@@ -63,7 +57,7 @@ absl::Status ValidateAndMulGroup(const void* products, std::ptrdiff_t count,
     calls[i].call.max_num_threads = max_num_threads;
   }
   RUY_LIKE_RETURN_IF_ERROR(ValidateGroup(calls, count, spans));
-  return RunGroup(&FillFromCalls, calls, count, max_num_threads, context);
+  return RunGroup(&FillFromGroupCalls, calls, count, max_num_threads, context);
 }
 
 }  // namespace

@@ -488,10 +488,10 @@ ChannelArrays ChannelArraysOf(const MulCall& call) {
           array(has_groups ? "activation_scales" : "lhs_scale_perrow",
                 call.lhs_scale_perrow, call.dst.layout.rows(), sizeof(float)),
           array(has_groups ? "activation_scales" : "rhs_scale_percol",
-                call.rhs_scale_percol, call.dst.layout.cols(), sizeof(float)),
+                call.rhs_scale_percol, call.rhs.layout.cols(), sizeof(float)),
           array("activation_zero_points", call.activation_zero_points,
-                call.lhs.packed != nullptr ? call.dst.layout.cols()
-                                           : call.dst.layout.rows(),
+                call.lhs.packed != nullptr ? call.rhs.layout.cols()
+                                           : call.lhs.layout.rows(),
                 1),
           array("slope_perchannel", ops.slope_perchannel.data(), channels,
                 sizeof(float)),
@@ -501,11 +501,12 @@ ChannelArrays ChannelArraysOf(const MulCall& call) {
 
 absl::Status LengthError(const char* name, std::ptrdiff_t length,
                          const MulCall& call, bool along_rows) {
-  const Layout& dst = call.dst.layout;
+  const bool is_rhs = call.columns_are_routed && !along_rows;
+  const ErasedMatrix& matrix = is_rhs ? call.rhs : call.dst;
   return Invalid(name, " has ", length, " elements, not one for each of the ",
-                 along_rows ? dst.rows() : dst.cols(),
+                 along_rows ? matrix.layout.rows() : matrix.layout.cols(),
                  along_rows ? " rows of " : " columns of ",
-                 Describe("dst", call.dst));
+                 Describe(is_rhs ? "rhs" : "dst", matrix));
 }
 absl::Status LengthError(const char* name, std::ptrdiff_t length,
                          const MulCall& call) {
@@ -697,7 +698,7 @@ RUY_LIKE_HOT absl::Status Validate(const MulCall& call,
     return MismatchError(call, "dst rows", dst.layout.rows(), "lhs rows",
                          lhs.layout.rows());
   }
-  if (dst.layout.cols() != rhs.layout.cols()) {
+  if (dst.layout.cols() != rhs.layout.cols() && !call.columns_are_routed) {
     return MismatchError(call, "dst columns", dst.layout.cols(), "rhs columns",
                          rhs.layout.cols());
   }

@@ -16,11 +16,6 @@ namespace {
 
 using std::ptrdiff_t;
 
-absl::Status OfProduct(ptrdiff_t product, const absl::Status& status) {
-  return absl::Status(
-      status.code(), absl::StrCat("product ", product, ": ", status.message()));
-}
-
 absl::Status SharedDstError(ptrdiff_t product, ptrdiff_t other) {
   return Invalid("product ", product,
                  ": dst shares elements with the dst of product ", other);
@@ -165,6 +160,12 @@ absl::Status ValidateMixedBatch(const MulCall& call, const Batch& batch) {
 
 }  // namespace
 
+absl::Status OfProduct(const char* kind, ptrdiff_t number,
+                       const absl::Status& status) {
+  return absl::Status(status.code(),
+                      absl::StrCat(kind, " ", number, ": ", status.message()));
+}
+
 void MoveCall(const MulCall& first, const Batch& batch, ptrdiff_t product,
               MulCall* call) {
   const Addresses at =
@@ -193,7 +194,7 @@ absl::Status ValidateBatch(const MulCall& call, const Batch& batch,
         batch.count, " times ", batch.outer_count, " products overflow"));
   }
   absl::Status status = Validate(call, max_exponent);
-  if (!status.ok()) return OfProduct(0, status);
+  if (!status.ok()) return OfProduct("product", 0, status);
   status = ValidateStrides(call, batch);
   if (!status.ok()) return status;
   if (IsEmpty(call.dst.layout) || products == 1) return status;
@@ -220,7 +221,7 @@ absl::Status ValidateGroup(GroupCall* calls, ptrdiff_t count,
   for (ptrdiff_t i = 0; i < count; ++i) {
     const MulCall& call = calls[i].call;
     absl::Status status = Validate(call, &calls[i].max_exponent);
-    if (!status.ok()) return OfProduct(i, status);
+    if (!status.ok()) return OfProduct("product", i, status);
     if (!IsEmpty(call.dst.layout)) scratch[spans++] = {SpanOf(call.dst), i};
   }
   DstSpan* const end = scratch + spans;

@@ -19,7 +19,8 @@ constexpr auto kTable = WithNames(kList, kNames);
 }  // namespace
 
 KernelTable Avx2Kernels() {
-  return TableOf(kTable.kernels, PostLoops<Simd256>::Run);
+  return TableOf(kTable.kernels, PostLoops<Simd256>::Run,
+                 QuantizeColumns<X86GroupOps>);
 }
 
 }  // namespace ruy_like::kernels

@@ -19,7 +19,8 @@ constexpr auto kTable = WithNames(kList, kNames);
 }  // namespace
 
 KernelTable Avx512Kernels() {
-  return TableOf(kTable.kernels, PostLoops<Simd512>::Run);
+  return TableOf(kTable.kernels, PostLoops<Simd512>::Run,
+                 QuantizeColumns<X86GroupOps>);
 }
 
 }  // namespace ruy_like::kernels

@@ -262,8 +262,10 @@ typedef void PostOpFn(const PostOpArgs* args);
 struct KernelTable {
   const Kernel* kernels;
   int count;
-  // Null: that of the best path that this one inherits.
+  // Null: those of the best path that this one inherits.
   PostOpFn* post_ops = nullptr;
+  // There if post_ops is: group_pack.h's QuantizeColumns.
+  PackFn* quantize = nullptr;
 };
 
 }  // namespace ruy_like::kernels

@@ -18,8 +18,9 @@ namespace ruy_like::kernels {
 // Static: per-ISA files must not share a symbol of it.
 template <int kCount>
 static constexpr KernelTable TableOf(const Kernel (&kernels)[kCount],
-                                     PostOpFn* post_ops = nullptr) {
-  return {kernels, kCount, post_ops};
+                                     PostOpFn* post_ops = nullptr,
+                                     PackFn* quantize = nullptr) {
+  return {kernels, kCount, post_ops, quantize};
 }
 
 // Kernels of one path that another path's table lists too.

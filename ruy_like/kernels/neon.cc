@@ -109,7 +109,8 @@ constexpr Kernel kKernels[] = {
 }  // namespace
 
 KernelTable NeonKernels() {
-  return TableOf(kKernels, PostLoops<SimdNeon>::Run);
+  return TableOf(kKernels, PostLoops<SimdNeon>::Run,
+                 QuantizeColumns<NeonGroupOps>);
 }
 
 }  // namespace ruy_like::kernels

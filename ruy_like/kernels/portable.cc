@@ -376,6 +376,8 @@ constexpr Kernel kKernels[] = {
 
 }  // namespace
 
-KernelTable PortableKernels() { return TableOf(kKernels, RunPostOps); }
+KernelTable PortableKernels() {
+  return TableOf(kKernels, RunPostOps, QuantizeColumns<PortableGroupOps>);
+}
 
 }  // namespace ruy_like::kernels

@@ -159,7 +159,7 @@ void SetPostOps(const KernelQuery& query, Plan* plan) {
   constexpr std::ptrdiff_t kTileElements = 8192;
   const Kernel& kernel = *plan->choice.kernel;
   const BlockMap& map = plan->map;
-  plan->post_ops = PostOpsOf(plan->choice.path);
+  plan->post_ops = RoutinesOf(plan->choice.path).post_ops;
   plan->tile_rows = std::min(map.piece_rows, map.rows);
   plan->tile_cols = std::min(map.piece_cols, map.cols);
   if (map.depth_block < plan->kernel_depth) return;

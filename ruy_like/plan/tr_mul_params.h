@@ -33,9 +33,11 @@ struct TrMulParams {
   // nothing.
   bool has_post_ops;
   kernels::PostOpTerms post_ops;
-  // Family kGroupScaled: how the activations are quantized, their zero
-  // points per column or null, and then the sums of the weights' rows.
+  // Family kGroupScaled: how the activations are quantized; the scales of int8
+  // ones per group and column, or null; their zero points per column or null,
+  // and then the sums of the weights' rows.
   bool scales_per_group;
+  const float* group_scales;
   const std::int8_t* column_zeros;
   const float* row_sums;
 

@@ -347,16 +347,16 @@ KernelChoice SelectKernel(const KernelQuery& query, Path permitted,
   return choice;
 }
 
-kernels::PostOpFn* PostOpsOf(Path path) {
+KernelTable RoutinesOf(Path path) {
   const auto is_path = [path](const PathKernels& p) { return p.path == path; };
   const PathKernels& of =
       *std::find_if(std::begin(kPathKernels), std::end(kPathKernels), is_path);
-  // The path itself or the best one that it inherits; portable has the routine.
-  kernels::PostOpFn* best = nullptr;
+  // The path itself or the best one that it inherits; portable has them.
+  KernelTable best = {};
   for (const PathKernels& from : kPathKernels) {
-    kernels::PostOpFn* const post_ops = from.table().post_ops;
-    if (post_ops != nullptr && (&from == &of || Inherits(of, from))) {
-      best = post_ops;
+    const KernelTable table = from.table();
+    if (table.post_ops != nullptr && (&from == &of || Inherits(of, from))) {
+      best = table;
     }
     if (&from == &of) break;
   }

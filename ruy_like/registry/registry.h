@@ -26,9 +26,9 @@ namespace ruy_like {
 // empty for a path that is not compiled in. `path` must be a single bit.
 kernels::KernelTable KernelsOf(Path path);
 
-// The path's routine of post-ops (kernels/post_ops.h), inherited or not.
-// Its bits are those of every other path's.
-kernels::PostOpFn* PostOpsOf(Path path);
+// The table with the path's routines for post-ops and for quantizing, its own
+// or one that it inherits. Their bits are those of every other path's.
+kernels::KernelTable RoutinesOf(Path path);
 
 // What selection depends on. Rows, columns and sides are as the caller of Mul
 // sees them.

@@ -225,6 +225,7 @@ void Product::InitGroups() {
   group_packing_.panel_bytes = columns.stride_bytes;
   groups_.starts = starts;
   groups_.group_stride = columns.width;
+  groups_.group_scales = params_.group_scales;
   if (columns.scalar == Scalar::kI8) return;
   // Activations are quantized by the pack routine, which makes their scales.
   group_packing_.has_group_scales = params_.scales_per_group;

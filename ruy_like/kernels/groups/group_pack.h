@@ -321,6 +321,17 @@ RUY_LIKE_ALWAYS_INLINE GroupColumns MakeGroupColumns(const PackArgs& args,
   return {to, to_stride, kIsPlain};
 }
 
+// A PackFn: columns of floats as int8 values side by side, and their scales.
+template <class Ops>
+static void QuantizeColumns(const PackArgs* args) {
+  char* const dst = static_cast<char*>(args->dst);
+  for (ptrdiff_t first = 0; first < args->width; first += kGroupFloatCols) {
+    MakeGroupColumns<Ops, true>(*args, first,
+                                Min(args->width - first, kGroupFloatCols),
+                                dst + first * args->groups->panel_bytes);
+  }
+}
+
 // A PackFn. Ops has
 //   kCopyInt8, kCopyFloats  routines for panels of one column, or null
 //   SetStarts               see PlainGroupStarts
