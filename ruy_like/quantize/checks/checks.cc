@@ -2,7 +2,6 @@
 #include "ruy_like/quantize/checks/checks.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -19,18 +18,12 @@ std::ptrdiff_t OuterSize(const Layout& layout) {
   return layout.order() == Order::kColMajor ? layout.cols() : layout.rows();
 }
 
-// Those of a tensor; rows and columns of a matrix, and 1 for the others.
-std::array<std::ptrdiff_t, 4> SizesOf(const Erased& operand) {
-  const TensorShape& shape = operand.shape;
-  if (!operand.is_tensor) {
-    return {operand.layout.rows(), operand.layout.cols(), 1, 1};
-  }
-  return {shape.batch, shape.height, shape.width, shape.channels};
-}
-
 std::ptrdiff_t LeastSize(const Erased& operand) {
-  const auto sizes = SizesOf(operand);
-  return *std::min_element(sizes.begin(), sizes.end());
+  const TensorShape& shape = operand.shape;
+  return operand.is_tensor
+             ? std::min(
+                   {shape.batch, shape.height, shape.width, shape.channels})
+             : std::min(operand.layout.rows(), operand.layout.cols());
 }
 
 int OrderOf(const Erased& operand) {
@@ -49,10 +42,14 @@ bool BytesAreCountable(const Erased& operand) {
            CheckedMul<std::ptrdiff_t>(bytes, 8, &bytes);
   }
   bytes = BytesOf(operand.scalar, 1);
-  const auto sizes = SizesOf(operand);
-  return std::all_of(sizes.begin(), sizes.end(), [&](std::ptrdiff_t size) {
-    return CheckedMul(bytes, std::max<std::ptrdiff_t>(size, 1), &bytes);
-  });
+  const TensorShape& shape = operand.shape;
+  for (const std::ptrdiff_t size :
+       {shape.batch, shape.height, shape.width, shape.channels}) {
+    if (!CheckedMul(bytes, std::max<std::ptrdiff_t>(size, 1), &bytes)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 std::int64_t LargestDistance(std::int32_t lowest, std::int32_t highest,
@@ -231,7 +228,7 @@ absl::Status CheckOperand(const char* name, const Erased& operand) {
         absl::StrCat(name, " (", Describe(operand),
                      ") is too large: its byte count overflows"));
   }
-  if (operand.data == nullptr && !LeastSize(operand) == 0) {
+  if (operand.data == nullptr && LeastSize(operand) != 0) {
     return Invalid(name, " (", Describe(operand), ") has null data");
   }
   if (!operand.is_tensor || !Is8Bit(operand.scalar)) return absl::OkStatus();
