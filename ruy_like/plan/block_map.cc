@@ -233,6 +233,9 @@ class CostModel {
                  params_.rows, params_.lhs_panel_width);
   }
 
+  // With many threads, these draw from the counter at the same time, each
+  // waiting for the ones before, and that is more than what blocks to spare
+  // could even out.
   double Cost(ptrdiff_t col_blocks) const {
     const double cols =
         Size(CeilDiv(grid_.col_units, col_blocks), map_.col_unit, params_.cols,
@@ -245,17 +248,12 @@ class CostModel {
     const double uneven_end = map_.in_pieces ? 0.08 : 0.25;
     const ptrdiff_t rounds =
         CeilDiv(row_blocks_ * col_blocks, params_.thread_count);
-    return (static_cast<double>(rounds) + uneven_end) * block;
-  }
-
-  // The same where threads are many: they draw from the counter at the same
-  // time, each waiting for the ones before, and that is more than what blocks
-  // to spare could even out.
-  double CostForMany(ptrdiff_t col_blocks) const {
-    const ptrdiff_t threads = params_.thread_count;
-    const ptrdiff_t rounds = CeilDiv(row_blocks_ * col_blocks, threads);
-    return Cost(col_blocks) +
-           static_cast<double>((rounds - 1) * threads) * draw_;
+    const double cost = (static_cast<double>(rounds) + uneven_end) * block;
+    return params_.thread_count <= kFewThreads
+               ? cost
+               : cost +
+                     static_cast<double>((rounds - 1) * params_.thread_count) *
+                         draw_;
   }
 
  private:
@@ -274,98 +272,96 @@ class CostModel {
   double rows_;
 };
 
-// The most even blocks, at most `blocks`, that are as large as that asks for: 7
-// units in 5 blocks become 2 2 2 1.
-ptrdiff_t EvenBlocksAtMost(ptrdiff_t units, ptrdiff_t blocks) {
-  return CeilDiv(units, CeilDiv(units, blocks));
-}
+// The splits that are tried for a number of threads: a series of row splits,
+// each with a few column splits.
+struct Splits {
+  ptrdiff_t targets[4];  // numbers of blocks to come close to; 0: none
+  // With so many threads a block too many for one round of all of them costs
+  // more than a thread without a block, so a target is the most: every size
+  // that blocks' rows can have is tried. (int8 768x768x128, cached, on 64
+  // threads by bench/scaling.py: 22x with 192 blocks, 50x with 64.) Else it is
+  // the least, and the series is geometric: trying all would take longer than a
+  // small product does (some 5 ns each).
+  bool targets_are_most;
 
-// For so many threads that a block too many for one round of all of them costs
-// more than a thread without a block: tries every size that blocks' rows can
-// have, and for each as many columns of blocks as one to three rounds take.
-// `most` blocks of the size that the caches ask for, or smaller. (int8
-// 768x768x128, cached, on 64 threads by bench/scaling.py: 22x with 192 blocks,
-// 50x with 64.)
-void SplitForManyThreads(const BlockMapParams& params, const Grid& grid,
-                         ptrdiff_t most, BlockMap* map) {
-  constexpr ptrdiff_t kMostRounds = 3;
-  const ptrdiff_t threads = params.thread_count;
-  const ptrdiff_t min_col_blocks = map->col_blocks;
-  CostModel model(params, *map, grid);
-  model.SetRowBlocks(map->row_blocks);
-  double best = model.CostForMany(map->col_blocks);
-  for (ptrdiff_t row_blocks = map->row_blocks;
-       row_blocks <= grid.row_units && row_blocks <= most;) {
-    model.SetRowBlocks(row_blocks);
-    for (ptrdiff_t rounds = 1; rounds <= kMostRounds; ++rounds) {
-      const ptrdiff_t wanted =
-          std::clamp(rounds * threads / row_blocks, min_col_blocks,
-                     std::max(min_col_blocks, grid.col_units));
-      const ptrdiff_t col_blocks = EvenBlocksAtMost(grid.col_units, wanted);
-      if (col_blocks < min_col_blocks || row_blocks * col_blocks > most) {
-        continue;
-      }
-      const double cost = model.CostForMany(col_blocks);
-      if (cost >= best) continue;
-      best = cost;
-      map->row_blocks = row_blocks;
-      map->col_blocks = col_blocks;
-    }
-    // The next number of blocks whose largest one is smaller.
-    const ptrdiff_t units = CeilDiv(grid.row_units, row_blocks);
-    if (units == 1) break;
-    row_blocks = CeilDiv(grid.row_units, units - 1);
+  // For `row_blocks` rows of blocks, at least `least` and at most `units`.
+  ptrdiff_t ColBlocks(ptrdiff_t target, ptrdiff_t row_blocks, ptrdiff_t least,
+                      ptrdiff_t units) const {
+    const ptrdiff_t wanted = std::min(
+        std::max(least, targets_are_most ? target / row_blocks
+                                         : CeilDiv(target, row_blocks)),
+        std::max(least, units));
+    // As even as possible: 7 units in at most 5 blocks are 2 2 2 1.
+    return targets_are_most ? CeilDiv(units, CeilDiv(units, wanted))
+                            : EvenBlocksAtLeast(units, wanted);
   }
-}
+  // The next number of rows of blocks to try; 0: no more.
+  ptrdiff_t NextRowBlocks(ptrdiff_t row_blocks, ptrdiff_t units,
+                          ptrdiff_t most) const {
+    if (targets_are_most) {
+      const ptrdiff_t rows = CeilDiv(units, row_blocks);
+      const ptrdiff_t next = rows == 1 ? 0 : CeilDiv(units, rows - 1);
+      return next <= most ? next : 0;
+    }
+    const ptrdiff_t enough = targets[1];
+    const ptrdiff_t next =
+        std::min(enough, row_blocks + std::max<ptrdiff_t>(1, row_blocks / 2));
+    return row_blocks == units || row_blocks >= enough || next > most
+               ? 0
+               : EvenBlocksAtLeast(units, std::min(next, units));
+  }
+};
 
-// Splits further than the caches ask for, to occupy all threads evenly. Tries
-// a geometric series of row splits, each with a few column splits: trying all
-// would take longer than a small product does (some 5 ns each).
+// Splits further than the caches ask for, to occupy all threads evenly.
 void SplitForThreads(const BlockMapParams& params, const Grid& grid,
                      BlockMap* map) {
   const ptrdiff_t threads = params.thread_count;
   const double macs = static_cast<double>(params.rows) *
                       static_cast<double>(params.cols) *
                       static_cast<double>(params.depth);
-  // What the caches ask for goes; beyond, blocks may not become too small.
+  // The split that the caches ask for is always allowed; further splits keep
+  // blocks above kMinBlockNs.
   const ptrdiff_t least = map->row_blocks * map->col_blocks;
   const double min_macs = static_cast<double>(kMinBlockNs) * MacsPerNs(params);
   const double most_by_work = std::min(macs / min_macs, 1e9);
   const ptrdiff_t most = std::min(static_cast<ptrdiff_t>(most_by_work),
                                   grid.row_units * grid.col_units);
-  if (threads > kFewThreads) {
-    if (most > least) SplitForManyThreads(params, grid, most, map);
-    return;
+  if (most <= least) return;
+  const bool are_few = threads <= kFewThreads;
+  Splits splits = {{threads, 2 * threads, 3 * threads, 0}, true};
+  ptrdiff_t enough = 0;
+  if (are_few) {
+    enough = map->in_pieces ? threads : kMinBlocksPerThread * threads;
+    // So many blocks leave no thread idle for long, however they divide.
+    constexpr ptrdiff_t kPlenty = 32;
+    if (least >= kPlenty * threads ||
+        (least >= enough && least % threads == 0)) {
+      return;
+    }
+    const ptrdiff_t many = std::max(enough, CeilDiv(least, threads) * threads);
+    splits = {
+        {std::min(threads, most), many, many + threads, many + 2 * threads},
+        false};
   }
-  const ptrdiff_t enough =
-      map->in_pieces ? threads : kMinBlocksPerThread * threads;
-  // So many blocks leave no thread idle for long, however they divide.
-  constexpr ptrdiff_t kPlenty = 32;
-  if (most <= least || least >= kPlenty * threads ||
-      (least >= enough && least % threads == 0)) {
-    return;
-  }
-  const ptrdiff_t many = std::max(enough, CeilDiv(least, threads) * threads);
-  const ptrdiff_t targets[] = {std::min(threads, most), many, many + threads,
-                               many + 2 * threads};
   // Fewer than enough blocks leave threads idle when one is disturbed, which no
   // estimate foresees: such a split is a last resort.
   CostModel model(params, *map, grid);
   model.SetRowBlocks(map->row_blocks);
   double best = model.Cost(map->col_blocks);
   bool best_is_enough = least >= enough;
-  ptrdiff_t row_blocks = map->row_blocks;
   const ptrdiff_t min_col_blocks = map->col_blocks;
-  while (true) {
+  for (ptrdiff_t row_blocks = map->row_blocks; row_blocks != 0;
+       row_blocks = splits.NextRowBlocks(row_blocks, grid.row_units, most)) {
     model.SetRowBlocks(row_blocks);
     ptrdiff_t tried = 0;
-    for (const ptrdiff_t target : targets) {
-      const ptrdiff_t wanted =
-          std::max(min_col_blocks, CeilDiv(target, row_blocks));
+    for (const ptrdiff_t target : splits.targets) {
+      if (target == 0) break;
       const ptrdiff_t col_blocks =
-          EvenBlocksAtLeast(grid.col_units, std::min(wanted, grid.col_units));
+          splits.ColBlocks(target, row_blocks, min_col_blocks, grid.col_units);
       const ptrdiff_t blocks = row_blocks * col_blocks;
-      if (col_blocks == tried || blocks > most) continue;
+      if (col_blocks == tried || col_blocks < min_col_blocks || blocks > most) {
+        continue;
+      }
       tried = col_blocks;
       const double cost = model.Cost(col_blocks);
       const bool is_enough = blocks >= enough;
@@ -376,13 +372,6 @@ void SplitForThreads(const BlockMapParams& params, const Grid& grid,
         map->col_blocks = col_blocks;
       }
     }
-    const ptrdiff_t next =
-        std::min(many, row_blocks + std::max<ptrdiff_t>(1, row_blocks / 2));
-    if (row_blocks == grid.row_units || row_blocks >= many || next > most) {
-      return;
-    }
-    row_blocks =
-        EvenBlocksAtLeast(grid.row_units, std::min(next, grid.row_units));
   }
 }
 
@@ -419,14 +408,18 @@ double EstimateNs(const BlockMapParams& params) {
   return std::max(multiply_ns, bytes / kBytesPerNs);
 }
 
+int ThreadsWorth(double ns, int most) {
+  return static_cast<int>(
+      std::max(1.0, std::min(ns / kMinThreadNs, static_cast<double>(most))));
+}
+
 int ChooseThreadCount(const BlockMapParams& params, int max_threads) {
   const double tiles =
       std::ceil(static_cast<double>(params.rows) / params.tile_rows) *
       std::ceil(static_cast<double>(params.cols) / params.tile_cols);
-  const double threads =
-      std::min(std::floor(EstimateNs(params) / kMinThreadNs), tiles);
-  return static_cast<int>(
-      std::max(1.0, std::min(threads, static_cast<double>(max_threads))));
+  return ThreadsWorth(
+      EstimateNs(params),
+      static_cast<int>(std::min(tiles, static_cast<double>(max_threads))));
 }
 
 BlockMap MakeBlockMap(const BlockMapParams& params) {

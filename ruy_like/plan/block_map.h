@@ -148,9 +148,12 @@ struct BlockExtent {
 // Nanoseconds that the product takes on one core, by a rough estimate.
 double EstimateNs(const BlockMapParams& params);
 
-// The number of threads, the caller included, that pays off: each gets at least
-// kMinThreadNs of estimated work, and at least one micro-tile. In [1,
-// max_threads]. Looks at neither thread_count nor the caches.
+// The number of threads, the caller included, that so much estimated work pays
+// for: each gets at least kMinThreadNs of it. In [1, most].
+int ThreadsWorth(double ns, int most);
+
+// The same for a product, of which each thread gets at least one micro-tile.
+// Looks at neither thread_count nor the caches.
 int ChooseThreadCount(const BlockMapParams& params, int max_threads);
 
 // With one thread, blocks are cut for the caches alone. With more, there are at

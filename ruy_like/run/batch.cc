@@ -57,10 +57,8 @@ bool IsForced(const ContextImpl& context) {
 }
 
 // Threads that so much work pays for, at most `most`.
-int ThreadsFor(double ns, int most, bool is_forced) {
-  if (is_forced) return most;
-  return static_cast<int>(
-      std::max(1.0, std::min(ns / kMinThreadNs, static_cast<double>(most))));
+int ThreadsFor(double ns, int most, const ContextImpl& context) {
+  return IsForced(context) ? most : ThreadsWorth(ns, most);
 }
 
 void NeverCache(TrMulParams* params) {
@@ -322,8 +320,7 @@ RUY_LIKE_HOT absl::Status BatchRun::Prepare(const TrMulParams& first,
   if (most > 1) {
     const ScopedFloatState float_state(FloatState::kDefault);
     const double ns = EstimateNs(plan, DetectedCacheSizes()) + kProductNs;
-    threads_ =
-        ThreadsFor(ns * static_cast<double>(count), most, IsForced(*context));
+    threads_ = ThreadsFor(ns * static_cast<double>(count), most, *context);
     if (count == 1 || !DealsOutEvenly(batch_, threads_)) {
       return PrepareGroup(&FillFromBatch, &batch_, count, most, memory,
                           context);
@@ -358,9 +355,8 @@ absl::Status BatchRun::PrepareGroup(FillProductFn* fill, const void* source,
   verbose_ = VerboseCall(*group_.begin()->product.params());
   absl::Status status = PlanEach(memory.plans, &group_, &ns_, context);
   if (!status.ok()) return status;
-  const bool force = IsForced(*context);
-  threads_ = ThreadsFor(ns_, most, force);
-  if (!TakeMemory(threads_, ns_, force, &group_, memory.scratch)) {
+  threads_ = ThreadsFor(ns_, most, *context);
+  if (!TakeMemory(threads_, ns_, IsForced(*context), &group_, memory.scratch)) {
     return NoMemoryError(count);
   }
   threads_ = static_cast<int>(std::min<ptrdiff_t>(threads_, group_.units));
