@@ -53,7 +53,8 @@ int main() {
   // Or arrays: both, for each channel.
   params.set_multiplier_fixedpoint_perchannel(nullptr);
   params.set_multiplier_exponent_perchannel(nullptr);
-  // kTwice: as gemmlowp does. kFloat: by the scales below, as ONNX Runtime does.
+  // kTwice: as gemmlowp does. kFloat: by the scales below, as ONNX Runtime
+  // does.
   params.set_multiplier_rounding(rl::MultiplierRounding::kOnce);
   params.set_rhs_scale(1);  // and the other setters of scales
 
@@ -107,6 +108,10 @@ int main() {
   post_ops.slope_perchannel = {};
   post_ops.factor = {};    // a Matrix, or PostOperand::PerChannel(values)
   post_ops.residual = {};  // the same; may be dst itself
+  // Of integers: for each row, for each column; 256 bytes after an 8-bit dst.
+  post_ops.lhs_zero_points = {};
+  post_ops.rhs_zero_points = {};
+  post_ops.table = {};
   float_params.set_post_ops(&post_ops);  // null: nothing
   group_params.post_ops = &post_ops;
   group_params.beta = 0;

@@ -79,7 +79,7 @@ enum class MultiplierRounding : std::uint8_t { kOnce, kTwice, kFloat };
 //                                + beta * dst + bias)
 //
 // The first and the last may also end in an activation, a product and a sum of
-// matrices: post_ops.h.
+// matrices, a quantized one of 8 bits in a table: post_ops.h.
 //
 // Sums and products are taken from left to right, in the accumulators' type:
 // modulo 2^32, or rounded one by one to float or double. The dst zero point,
@@ -258,8 +258,8 @@ class MulParams final {
     beta_ = value;
   }
 
-  // Steps after a product whose dst has floats; null, the default, for
-  // nothing.
+  // Steps after the product, and zero points of rows and columns; null, the
+  // default, for nothing.
   const PostOps* post_ops() const { return post_ops_; }
   void set_post_ops(const PostOps* value) { post_ops_ = value; }
 

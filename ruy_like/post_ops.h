@@ -1,8 +1,10 @@
-// Public: PostOps, what follows a floating-point product within the same call.
+// Public: PostOps, what follows a product within the same call, and zero points
+// of rows and columns.
 #ifndef RUY_LIKE_POST_OPS_H_
 #define RUY_LIKE_POST_OPS_H_
 
 #include <cstddef>
+#include <cstdint>
 
 #include "absl/types/span.h"
 #include "ruy_like/activation.h"
@@ -57,6 +59,10 @@ class PostOperand final {
 // and whose accumulators are not double. Bits do not depend on path, threads
 // nor batch: doc/numerics.md.
 //
+// Products of integers may have zero points of rows and columns, for any dst,
+// and a table, for a dst of 8 bits. They are the same for all products of a
+// MulBatch.
+//
 // A plain struct: set what differs from the defaults. Given to MulParams and
 // GroupMulParams by pointer; must stay valid during the call.
 struct PostOps {
@@ -68,6 +74,12 @@ struct PostOps {
   // May be dst itself: the same matrix, with dst's order and stride. Otherwise
   // neither operand may share elements with dst.
   PostOperand residual;
+  // A zero point for each row of lhs, for each column of rhs, in place of the
+  // Matrix's, which must be 0. Of 8-bit operands; any values. Empty: none.
+  absl::Span<const std::int32_t> lhs_zero_points, rhs_zero_points;
+  // 256 bytes: a dst of 8 bits becomes table[dst], its bits as an index. dst's
+  // zero point and bounds are those before the table. Empty: none.
+  absl::Span<const std::uint8_t> table;
 };
 
 }  // namespace ruy_like

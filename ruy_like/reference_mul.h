@@ -221,25 +221,29 @@ void ReferenceMul(const Matrix<Lhs>& lhs, const Matrix<Rhs>& rhs,
   // Unsigned, because signed overflow is undefined and these sums wrap.
   using Sum = typename std::conditional<internal::IsFloatType<Accum>(), Accum,
                                         std::uint32_t>::type;
-  using Term = typename std::conditional<internal::IsFloatType<Accum>(), Accum,
-                                         std::int32_t>::type;
   // From one level of depth to the next, in elements.
   const std::ptrdiff_t lhs_step =
       lhs.layout().order() == Order::kRowMajor ? 1 : lhs.layout().stride();
   const std::ptrdiff_t rhs_step =
       rhs.layout().order() == Order::kColMajor ? 1 : rhs.layout().stride();
-  const Term lhs_zero_point = static_cast<Term>(lhs.zero_point());
-  const Term rhs_zero_point = static_cast<Term>(rhs.zero_point());
+  Sum lhs_zero_point = static_cast<Sum>(lhs.zero_point());
+  Sum rhs_zero_point = static_cast<Sum>(rhs.zero_point());
+  const PostOps* const ops = mul_params.post_ops();
   if (dst->layout().cols() == 0) return;  // there may be any number of rows
   for (std::ptrdiff_t row = 0; row < dst->layout().rows(); ++row) {
     for (std::ptrdiff_t col = 0; col < dst->layout().cols(); ++col) {
       std::ptrdiff_t a = ElementOffset(lhs.layout(), row, 0);
       std::ptrdiff_t b = ElementOffset(rhs.layout(), 0, col);
       Sum sum = 0;
+      if (ops != nullptr && !ops->lhs_zero_points.empty()) {
+        lhs_zero_point = static_cast<Sum>(ops->lhs_zero_points[row]);
+      }
+      if (ops != nullptr && !ops->rhs_zero_points.empty()) {
+        rhs_zero_point = static_cast<Sum>(ops->rhs_zero_points[col]);
+      }
       for (std::ptrdiff_t k = 0; k < lhs.layout().cols(); ++k) {
-        sum += static_cast<Sum>(
-            (static_cast<Term>(lhs.data()[a]) - lhs_zero_point) *
-            (static_cast<Term>(rhs.data()[b]) - rhs_zero_point));
+        sum += (static_cast<Sum>(lhs.data()[a]) - lhs_zero_point) *
+               (static_cast<Sum>(rhs.data()[b]) - rhs_zero_point);
         a += lhs_step;
         b += rhs_step;
       }
@@ -247,6 +251,12 @@ void ReferenceMul(const Matrix<Lhs>& lhs, const Matrix<Rhs>& rhs,
       *element = internal::ReferenceEpilogue<Accum, Dst>(
           static_cast<Accum>(sum), mul_params, row, col,
           static_cast<std::int32_t>(dst->zero_point()), element);
+      if constexpr (sizeof(Dst) == 1) {
+        if (ops != nullptr && !ops->table.empty()) {
+          *element =
+              static_cast<Dst>(ops->table[static_cast<std::uint8_t>(*element)]);
+        }
+      }
     }
   }
 }

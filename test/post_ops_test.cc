@@ -162,11 +162,13 @@ TEST(BadPostOpsTest, Overlaps) {
 }
 
 TEST(BadPostOpsTest, TypesWithoutAny) {
-  const PostOps ops;
+  PostOps ops;
+  ops.activation = Activation::kSilu;
   const auto check = [&ops](auto product) {
     Context context;
     product.params.set_post_ops(&ops);
-    ExpectStatus(product.Run(&context), kInvalid, {"post_ops are for dst of"});
+    ExpectStatus(product.Run(&context), kInvalid,
+                 {"activation, factor and residual are for dst of"});
   };
   const Order order = Order::kColMajor;
   check(Product<std::int8_t, std::int8_t, std::int32_t, std::int8_t>(
@@ -175,6 +177,48 @@ TEST(BadPostOpsTest, TypesWithoutAny) {
       3, 4, 5, order, 1, 1));
   check(Product<double, double, double, double>(3, 4, 5, order, 1, 1));
   check(Product<float, double, float, float>(3, 4, 5, order, 1, 1));
+}
+
+TEST(BadPostOpsTest, ZeroPointsAndTables) {
+  const Order order = Order::kColMajor;
+  Context context;
+  PostOps ops;
+  const std::vector<std::int32_t> three(3, 7), five(5, -7);
+  const std::vector<std::uint8_t> table(256);
+  const auto run = [&](auto&& product, const std::vector<std::string>& parts) {
+    product.params.set_post_ops(&ops);
+    if (parts.empty()) {
+      EXPECT_OK(product.Run(&context));
+    } else {
+      ExpectStatus(product.Run(&context), kInvalid, parts);
+    }
+  };
+  using Bytes = Product<std::int8_t, std::uint8_t, std::int32_t, std::int8_t>;
+  Bytes bytes(3, 4, 5, order, 1, 1);
+  ops.lhs_zero_points = three;
+  ops.rhs_zero_points = five;
+  ops.table = table;
+  run(bytes, {});
+  ops.table = absl::MakeConstSpan(table).first(255);
+  run(bytes, {"table has 255 elements, not 256"});
+  ops.table = table;
+  run(Product<std::int8_t, std::int8_t, std::int32_t, std::int32_t>(
+          3, 4, 5, order, 1, 1),
+      {"table is for dst of 8 bits, not for dst", "int32"});
+  ops.table = {};
+  run(Product<std::int8_t, std::int16_t, std::int32_t, std::int8_t>(
+          3, 4, 5, order, 1, 1),
+      {"rhs_zero_points are for an operand of 8 bits, not for rhs", "int16"});
+  run(Product<float, float, float, float>(3, 4, 5, order, 1, 1),
+      {"lhs_zero_points are for an operand of 8 bits, not for lhs", "float"});
+  Bytes has_both(3, 4, 5, order, 1, 1);
+  has_both.rhs.set_zero_point(2);
+  run(has_both, {"rhs (uint8", "has zero point 2 besides rhs_zero_points"});
+  ops.lhs_zero_points = five;
+  run(bytes, {"lhs_zero_points has 5 elements", "3 rows of dst"});
+  ops.lhs_zero_points = three;
+  ops.rhs_zero_points = three;
+  run(bytes, {"rhs_zero_points has 3 elements", "5 columns of dst"});
 }
 
 TEST(BadPostOpsTest, Batches) {

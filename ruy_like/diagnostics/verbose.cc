@@ -231,10 +231,11 @@ std::string CallLine(const TrMulParams& params, const Plan& plan,
   std::snprintf(timing, sizeof(timing), "%.3f,%.3f", nanoseconds * 1e-3,
                 nanoseconds > 0 ? Ops(call) / nanoseconds : 0.0);
   // In the order of kVerboseHeader.
-  const std::string parameters = absl::StrCat(
-      call.side.lhs.zero_point, ",", call.side.rhs.zero_point, ",",
-      epilogue.dst_zero_point, ",", BiasName(epilogue), ",",
-      MultiplierName(call), ",", call.has_post_ops ? call.post_ops.beta : 0);
+  const std::string parameters =
+      absl::StrCat(call.side.lhs.zero_point, ",", call.side.rhs.zero_point, ",",
+                   epilogue.dst_zero_point, ",", BiasName(epilogue), ",",
+                   MultiplierName(call), ",",
+                   call.post_op_needs != 0 ? call.post_ops.beta : 0);
   const std::string work =
       absl::StrCat(plan.threads, ",", row_blocks, ",", col_blocks, ",",
                    CeilDiv(plan.padded_depth, plan.map.depth_block), ",",

@@ -99,8 +99,26 @@ ABSL_ATTRIBUTE_NOINLINE void SetPostOps(const MulCall& call,
   terms = {};
   terms.beta = call.beta;
   terms.accumulates = call.beta != 0;
+  int needs = terms.accumulates ? kernels::kNeedsTile : kernels::kNeedsNothing;
+  params->post_op_needs = static_cast<std::uint8_t>(needs);
   if (call.post_ops == nullptr) return;
   const PostOps& ops = *call.post_ops;
+  if (ops.activation != Activation::kNone || !ops.factor.is_none() ||
+      !ops.residual.is_none() || !ops.table.empty()) {
+    needs |= kernels::kNeedsTile;
+  }
+  if (!ops.lhs_zero_points.empty()) needs |= kernels::kNeedsRhsSums;
+  if (!ops.rhs_zero_points.empty()) needs |= kernels::kNeedsLhsSums;
+  params->post_op_needs = static_cast<std::uint8_t>(needs);
+  if (needs > kernels::kNeedsTile) {
+    const auto array = [](absl::Span<const std::int32_t> values) {
+      return values.empty() ? nullptr : values.data();
+    };
+    params->epilogue.needs_general = true;
+    params->zeros.lhs = array(ops.lhs_zero_points);
+    params->zeros.rhs = array(ops.rhs_zero_points);
+  }
+  terms.table = ops.table.empty() ? nullptr : ops.table.data();
   const bool by_row = params->epilogue.channels_are_rows;
   terms.activation = ops.activation;
   if (ops.activation == Activation::kLeakyRelu) {
@@ -209,8 +227,8 @@ RUY_LIKE_HOT void MakeTrMulParams(const MulCall& call, std::int8_t max_exponent,
   SetChannels(call, max_exponent, &params->epilogue);
   if (params->scaled()) MakeScales(call, &params->scales);
   SetBounds(call, &params->epilogue);
-  params->has_post_ops = call.beta != 0 || call.post_ops != nullptr;
-  if (params->has_post_ops) SetPostOps(call, params);
+  params->post_op_needs = kernels::kNeedsNothing;
+  if (call.beta != 0 || call.post_ops != nullptr) SetPostOps(call, params);
   SetAddresses(call, /*swap_sides=*/false, params);
   if (call.family == Family::kGroupScaled) SetGroups(call, params);
 }

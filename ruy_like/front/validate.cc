@@ -286,10 +286,9 @@ absl::Status ValidateEachMultiplier(const MulCall& call,
                                     std::int8_t* max_exponent) {
   std::int32_t most = -31;
   for (std::ptrdiff_t i = 0; i < count; ++i) {
-    absl::Status status =
+    RUY_LIKE_RETURN_IF_ERROR(
         ValidateMultiplier(fixedpoints[i], exponents[i],
-                           call.fixedpoint_perchannel == nullptr ? -1 : i);
-    if (!status.ok()) return status;
+                           call.fixedpoint_perchannel == nullptr ? -1 : i));
     most = std::max(most, exponents[i]);
   }
   *max_exponent = static_cast<std::int8_t>(most);
@@ -460,7 +459,7 @@ struct ChannelArray {
   std::ptrdiff_t bytes;
   std::ptrdiff_t count;  // elements that it must have
 };
-constexpr int kChannelArrays = internal::kChannelArrayCount + 4;
+constexpr int kChannelArrays = internal::kChannelArrayCount + 7;
 static_assert(kInputs == kChannelArrays + 4, "and four matrices");
 typedef std::array<ChannelArray, kChannelArrays> ChannelArrays;
 
@@ -496,7 +495,15 @@ ChannelArrays ChannelArraysOf(const MulCall& call) {
           array("slope_perchannel", ops.slope_perchannel.data(), channels,
                 sizeof(float)),
           post_array("factor", ops.factor, call.factor),
-          post_array("residual", ops.residual, call.residual)};
+          post_array("residual", ops.residual, call.residual),
+          array("lhs_zero_points", ops.lhs_zero_points.data(),
+                static_cast<std::ptrdiff_t>(ops.lhs_zero_points.size()),
+                sizeof(std::int32_t)),
+          array("rhs_zero_points", ops.rhs_zero_points.data(),
+                static_cast<std::ptrdiff_t>(ops.rhs_zero_points.size()),
+                sizeof(std::int32_t)),
+          array("table", ops.table.data(),
+                static_cast<std::ptrdiff_t>(ops.table.size()), 1)};
 }
 
 absl::Status LengthError(const char* name, std::ptrdiff_t length,
@@ -596,11 +603,54 @@ absl::Status ValidatePostOperand(const char* name, const PostOperand& operand,
                                                      : absl::OkStatus();
 }
 
+// Checks zero points of rows of lhs or of columns of rhs.
+absl::Status ValidateZeroPoints(const char* name, const ErasedMatrix& operand,
+                                absl::Span<const std::int32_t> zero_points,
+                                std::ptrdiff_t count, const MulCall& call) {
+  if (zero_points.empty()) return absl::OkStatus();
+  const char* const operand_name = name[0] == 'l' ? "lhs" : "rhs";
+  if (!Is8Bit(operand.scalar) || call.family == Family::kGroupScaled) {
+    return Invalid(name, " are for an operand of 8 bits, not for ",
+                   Describe(operand_name, operand));
+  }
+  if (operand.zero_point != 0) {
+    return Invalid(Describe(operand_name, operand), " has zero point ",
+                   operand.zero_point, " besides ", name);
+  }
+  const auto length = static_cast<std::ptrdiff_t>(zero_points.size());
+  return length == count ? absl::OkStatus()
+                         : LengthError(name, length, call, name[0] == 'l');
+}
+
+absl::Status ValidateTable(const MulCall& call) {
+  const absl::Span<const std::uint8_t> table = call.post_ops->table;
+  if (table.empty()) return absl::OkStatus();
+  if (table.size() != 256) {
+    return Invalid("table has ", table.size(), " elements, not 256");
+  }
+  return call.quantized && Is8Bit(call.dst.scalar)
+             ? absl::OkStatus()
+             : Invalid("table is for dst of 8 bits, not for ",
+                       Describe("dst", call.dst));
+}
+
 absl::Status ValidatePostOps(const MulCall& call) {
   const PostOps& ops = *call.post_ops;
+  RUY_LIKE_RETURN_IF_ERROR(ValidateZeroPoints("lhs_zero_points", call.lhs,
+                                              ops.lhs_zero_points,
+                                              call.dst.layout.rows(), call));
+  RUY_LIKE_RETURN_IF_ERROR(ValidateZeroPoints("rhs_zero_points", call.rhs,
+                                              ops.rhs_zero_points,
+                                              call.dst.layout.cols(), call));
+  RUY_LIKE_RETURN_IF_ERROR(ValidateTable(call));
+  if (ops.activation == Activation::kNone && ops.factor.is_none() &&
+      ops.residual.is_none()) {
+    return absl::OkStatus();
+  }
   if (!IsFloat(call.dst.scalar) || call.family == Family::kF64) {
     return Invalid(
-        "post_ops are for dst of float and 16-bit floats and for "
+        "activation, factor and residual are for dst of float and 16-bit "
+        "floats and for "
         "accumulators other than double, not for ",
         Describe("dst", call.dst),
         call.family == Family::kF64 ? " of a product in double" : "");
@@ -706,10 +756,8 @@ RUY_LIKE_HOT absl::Status Validate(const MulCall& call,
       fault.Is("rhs", rhs, PackedProblem(rhs, Side::kRhs, call.family))) {
     return fault.Error();
   }
-  if (lhs.packed != nullptr && rhs.packed != nullptr) {
-    absl::Status status = ValidatePackedPair(call);
-    if (!status.ok()) return status;
-  }
+  if (lhs.packed != nullptr && rhs.packed != nullptr)
+    RUY_LIKE_RETURN_IF_ERROR(ValidatePackedPair(call));
   if (call.max_num_threads < 0) {
     return Invalid("max_num_threads is negative: ", call.max_num_threads);
   }
@@ -737,22 +785,12 @@ RUY_LIKE_HOT absl::Status Validate(const MulCall& call,
     return ClampError(call);
   }
   if (dst.zero_point != 0 && call.beta != 0) return BetaError(call);
-  if (call.family == Family::kGroupScaled) {
-    absl::Status status = ValidateGroups(call);
-    if (!status.ok()) return status;
-  }
-  if (call.post_ops != nullptr) {
-    absl::Status status = ValidatePostOps(call);
-    if (!status.ok()) return status;
-  }
-  if (call.has_lengths) {
-    absl::Status status = ValidateLengths(call);
-    if (!status.ok()) return status;
-  }
-  if (call.quantized) {
-    absl::Status status = ValidateMultipliers(call, max_exponent);
-    if (!status.ok()) return status;
-  }
+  if (call.family == Family::kGroupScaled)
+    RUY_LIKE_RETURN_IF_ERROR(ValidateGroups(call));
+  if (call.post_ops != nullptr) RUY_LIKE_RETURN_IF_ERROR(ValidatePostOps(call));
+  if (call.has_lengths) RUY_LIKE_RETURN_IF_ERROR(ValidateLengths(call));
+  if (call.quantized)
+    RUY_LIKE_RETURN_IF_ERROR(ValidateMultipliers(call, max_exponent));
   if (IsEmpty(dst.layout)) return absl::OkStatus();
   if (fault.Is("lhs", lhs, DataProblem(lhs)) ||
       fault.Is("rhs", rhs, DataProblem(rhs)) ||

@@ -74,7 +74,7 @@ inline bool Meet(const ByteSpan& a, const ByteSpan& b) {
 }
 ByteSpan SpanOf(const ErasedMatrix& matrix);
 // The spans of everything a product reads; empty ones for missing arrays.
-constexpr int kInputs = 13;
+constexpr int kInputs = 16;
 void InputSpans(const MulCall& call, ByteSpan (*spans)[kInputs]);
 
 // Whether a matrix shares at least one byte with the `bytes` bytes at `data`.

@@ -42,6 +42,21 @@ struct ScaleArgs {
   bool rhs_first;
 };
 
+// Zero points that rows of lhs and columns of rhs have of their own, besides
+// those of EpilogueArgs. Accumulators then lack, modulo 2^32,
+//
+//   depth * lhs[r] * rhs[c] - lhs[r] * (rhs_sums[c] - rhs_base)
+//                           - rhs[c] * (lhs_sums[r] - lhs_base)
+//
+// where an array that is null counts as zeros. The sums are those of
+// EpilogueArgs, null where the other side's array is; the bases are depth times
+// the zero points of EpilogueArgs.
+struct ZeroPointArgs {
+  const int32_t *lhs, *rhs;
+  const int32_t *lhs_sums, *rhs_sums;
+  int32_t lhs_base, rhs_base, depth;
+};
+
 // ## Epilogue
 //
 // For integer accumulators, with raw = sum over k of packed_lhs * packed_rhs
@@ -54,7 +69,7 @@ struct ScaleArgs {
 // packed*; zero_point_product = depth * lhs_zero_point * rhs_zero_point. A sums
 // pointer is null when the other side's zero point is 0 (then it is not
 // needed) or when its side is read in place (then the kernel makes them).
-// A null bias is 0. Then
+// A null bias is 0; `zeros` adds what it says. Then
 //
 //   scaled = acc                                                 for kRaw
 //   scaled = (int64(acc) * fixedpoint + (1 << (30 - exponent)))
@@ -94,8 +109,8 @@ struct EpilogueArgs {
   Scalar dst_scalar;
   Output output;
   // Only the general epilogue (epilogue.h) can do what the call asks for;
-  // shorter ones must hand it over. Set if `rounds_twice` is, for kRounded, and
-  // for a dst of 16-bit floats.
+  // shorter ones must hand it over. Set if `rounds_twice` or `zeros` is, for
+  // kRounded, and for a dst of 16-bit floats.
   bool needs_general;
   bool rounds_twice;          // of kFixedPoint
   bool channels_are_rows;     // bias and multipliers run along dst's rows
@@ -114,6 +129,7 @@ struct EpilogueArgs {
   int32_t clamp_min, clamp_max;     // integer dst
   double clamp_min_f, clamp_max_f;  // float dst (float bounds are exact here)
   const ScaleArgs* scales;          // of kRounded, kScaled; else null
+  const ZeroPointArgs* zeros;       // or null
 };
 
 struct GroupArgs;  // groups/group_args.h

@@ -54,6 +54,19 @@ uint32_t CorrectedSum(uint32_t raw, ptrdiff_t row, ptrdiff_t col,
     sum -= static_cast<uint32_t>(e.rhs_zero_point) *
            static_cast<uint32_t>(e.lhs_sums[row]);
   }
+  if (e.zeros == nullptr) return sum;
+  const ZeroPointArgs& z = *e.zeros;
+  const uint32_t lhs = z.lhs == nullptr ? 0 : z.lhs[row];
+  const uint32_t rhs = z.rhs == nullptr ? 0 : z.rhs[col];
+  sum += static_cast<uint32_t>(z.depth) * lhs * rhs;
+  if (z.lhs != nullptr) {
+    sum -= lhs * (static_cast<uint32_t>(z.rhs_sums[col]) -
+                  static_cast<uint32_t>(z.rhs_base));
+  }
+  if (z.rhs != nullptr) {
+    sum -= rhs * (static_cast<uint32_t>(z.lhs_sums[row]) -
+                  static_cast<uint32_t>(z.lhs_base));
+  }
   return sum;
 }
 

@@ -11,6 +11,8 @@
 //   double   dst = clamp(acc + beta * dst + bias), rounded to dst's type
 //   int32    dst = clamp(acc + beta * dst + bias), modulo 2^32 before the clamp
 //
+//   8 bits   dst = table[what the kernel has made of the accumulators]
+//
 // Each product and each sum is rounded by itself, and is there only if its term
 // is. A NaN stays one.
 #ifndef RUY_LIKE_KERNELS_POST_OPS_H_
@@ -42,13 +44,23 @@ struct PostOpTerms {
   double beta;       // exact for every type of dst
   PostTerm slope;    // of kLeakyRelu
   PostTerm factor, residual;
+  const uint8_t* table;  // of 256 bytes, or null
+};
+
+// What a call asks of its plan: bits.
+enum PostOpNeeds : uint8_t {
+  kNeedsNothing = 0,
+  kNeedsTile = 1,  // something follows the kernel
+  // Zero points of the other side's rows or columns.
+  kNeedsLhsSums = 2,
+  kNeedsRhsSums = 4
 };
 
 struct PostOpArgs {
   ptrdiff_t rows, cols;
-  // The accumulators, float, double or int32: columns without gaps, or rows if
-  // those of dst are contiguous, tile_stride elements apart. 64-byte aligned;
-  // tile_stride is a multiple of 16.
+  // The accumulators, float, double or int32, or results of 8 bits: columns
+  // without gaps, or rows if those of dst are contiguous, tile_stride elements
+  // apart. 64-byte aligned; tile_stride is a multiple of 16.
   const void* tile;
   Scalar tile_scalar;
   ptrdiff_t tile_stride;

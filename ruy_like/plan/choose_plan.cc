@@ -73,7 +73,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline KernelQuery QueryFor(
   query.cols = params.cols();
   query.depth = params.depth();
   query.dst_col_major = params.epilogue.dst_row_stride == 1;
-  query.has_post_ops = params.has_post_ops;
+  query.post_op_needs = params.post_op_needs;
   for (const Side side : kSides) {
     const Operand& operand = params.side[side];
     query.scalar[side] = operand.scalar;

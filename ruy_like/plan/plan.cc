@@ -155,7 +155,7 @@ void CutIntoBlocks(const ThreadLimit& limit, const CacheSizes& caches,
 // accumulators can't be taken apart.
 void SetPostOps(const KernelQuery& query, Plan* plan) {
   plan->post_ops = nullptr;
-  if (!query.has_post_ops) return;
+  if ((query.post_op_needs & kernels::kNeedsTile) == 0) return;
   constexpr std::ptrdiff_t kTileElements = 8192;
   const Kernel& kernel = *plan->choice.kernel;
   const BlockMap& map = plan->map;

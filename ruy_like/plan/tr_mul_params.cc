@@ -3,6 +3,7 @@
 
 #include "absl/base/attributes.h"
 #include "ruy_like/base/hot.h"
+#include "ruy_like/registry/registry.h"
 
 namespace ruy_like {
 namespace {
@@ -41,7 +42,9 @@ RUY_LIKE_HOT void SwapSides(TrMulParams* params) {
   kernels::EpilogueArgs& epilogue = params->epilogue;
   SwapField(&epilogue.dst_row_stride, &epilogue.dst_col_stride);
   epilogue.channels_are_rows = !epilogue.channels_are_rows;
-  if (params->has_post_ops) {
+  if (params->post_op_needs != kernels::kNeedsNothing) {
+    params->post_op_needs = SwappedNeeds(params->post_op_needs);
+    SwapField(&params->zeros.lhs, &params->zeros.rhs);
     kernels::PostOpTerms& terms = params->post_ops;
     for (kernels::PostTerm* term :
          {&terms.slope, &terms.factor, &terms.residual}) {
@@ -59,7 +62,7 @@ RUY_LIKE_HOT void SwapSides(TrMulParams* params) {
 
 kernels::EpilogueArgs EpilogueAt(const kernels::EpilogueArgs& args,
                                  std::ptrdiff_t row, std::ptrdiff_t col,
-                                 kernels::ScaleArgs* scales) {
+                                 EpilogueSides* sides) {
   kernels::EpilogueArgs at = args;
   at.dst = static_cast<char*>(args.dst) +
            BytesOf(args.dst_scalar,
@@ -76,10 +79,20 @@ kernels::EpilogueArgs EpilogueAt(const kernels::EpilogueArgs& args,
   if (args.lhs_sums != nullptr) at.lhs_sums = args.lhs_sums + row;
   if (args.rhs_sums != nullptr) at.rhs_sums = args.rhs_sums + col;
   if (args.scales != nullptr) {
-    *scales = *args.scales;
-    if (scales->lhs_per_row) scales->lhs += row;
-    if (scales->rhs_per_col) scales->rhs += col;
-    at.scales = scales;
+    kernels::ScaleArgs& scales = sides->scales = *args.scales;
+    if (scales.lhs_per_row) scales.lhs += row;
+    if (scales.rhs_per_col) scales.rhs += col;
+    at.scales = &scales;
+  }
+  if (args.zeros != nullptr) {
+    kernels::ZeroPointArgs& zeros = sides->zeros = *args.zeros;
+    for (const std::int32_t** of_row : {&zeros.lhs, &zeros.lhs_sums}) {
+      if (*of_row != nullptr) *of_row += row;
+    }
+    for (const std::int32_t** of_col : {&zeros.rhs, &zeros.rhs_sums}) {
+      if (*of_col != nullptr) *of_col += col;
+    }
+    at.zeros = &zeros;
   }
   return at;
 }

@@ -28,10 +28,13 @@ struct TrMulParams {
   bool in_order;         // for cores that issue in order; set by product.cc
   kernels::EpilogueArgs epilogue;
   kernels::ScaleArgs scales;  // if scaled(), those of the whole dst
+  // The same of zero points, if post_op_needs asks for sums; product.cc sets
+  // all but the arrays.
+  kernels::ZeroPointArgs zeros;
   // Steps that kernels leave to post-ops, which then add the epilogue's bias
   // and clamp to its bounds, too; of the whole dst, not set if there is
   // nothing.
-  bool has_post_ops;
+  std::uint8_t post_op_needs;  // kernels::PostOpNeeds
   kernels::PostOpTerms post_ops;
   // Family kGroupScaled: how the activations are quantized; the scales of int8
   // ones per group and column, or null; their zero points per column or null,
@@ -54,11 +57,15 @@ struct TrMulParams {
 void SwapSides(TrMulParams* params);
 
 // The epilogue of the part of dst that begins at (row, col) of the part that
-// `args` is for. Scales, if any, are written to *scales, which must live as
-// long as the result.
+// `args` is for. What it points to, if anything, is written to *sides, which
+// must live as long as the result.
+struct EpilogueSides {
+  kernels::ScaleArgs scales;
+  kernels::ZeroPointArgs zeros;
+};
 kernels::EpilogueArgs EpilogueAt(const kernels::EpilogueArgs& args,
                                  std::ptrdiff_t row, std::ptrdiff_t col,
-                                 kernels::ScaleArgs* scales);
+                                 EpilogueSides* sides);
 
 // The same of post-ops.
 kernels::PostOpTerms PostOpsAt(const kernels::PostOpTerms& terms,

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "ruy_like/context.h"
 #include "ruy_like/export.h"
 #include "ruy_like/quantize/checks/erased.h"
@@ -72,6 +73,9 @@ class RUY_LIKE_EXPORT ByteTable final {
 
   // For ApplyTable: the element for q, by the bits of q.
   std::uint8_t operator[](std::uint8_t bits) const { return bytes_[bits]; }
+  // All of them, by the bits of q: what PostOps::table takes, for products
+  // whose dst are inputs of this table.
+  absl::Span<const std::uint8_t> bytes() const { return bytes_; }
   Scalar in() const { return in_; }
   Scalar out() const { return out_; }
   const QuantParams& input() const { return input_; }

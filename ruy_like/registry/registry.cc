@@ -98,6 +98,12 @@ const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
     return "too many columns for a lhs that small";
   }
   if (query.cols < kernel.min_cols) return "too few columns";
+  if (((query.post_op_needs & kernels::kNeedsLhsSums) != 0 &&
+       kernel.lhs.in_place) ||
+      ((query.post_op_needs & kernels::kNeedsRhsSums) != 0 &&
+       kernel.rhs.in_place)) {
+    return "zero points of rows or columns ask for sums, which packing makes";
+  }
   if (kernel.min_group_elements != 0 &&
       !HasAtLeast(kernel.min_group_elements, query.cols, query.group_levels)) {
     return "too few columns for groups that short";
@@ -309,6 +315,7 @@ KernelQuery Swapped(const KernelQuery& query) {
   std::swap(result.range.lhs, result.range.rhs);
   std::swap(result.packed.lhs, result.packed.rhs);
   result.dst_col_major = !query.dst_col_major;
+  result.post_op_needs = SwappedNeeds(query.post_op_needs);
   return result;
 }
 

@@ -14,6 +14,7 @@
 
 #include "absl/base/attributes.h"
 #include "ruy_like/kernels/kernel.h"
+#include "ruy_like/kernels/post_ops.h"
 #include "ruy_like/mul_params.h"
 #include "ruy_like/packed/packed_layout.h"
 #include "ruy_like/path.h"
@@ -30,6 +31,13 @@ kernels::KernelTable KernelsOf(Path path);
 // or one that it inherits. Their bits are those of every other path's.
 kernels::KernelTable RoutinesOf(Path path);
 
+// Post-ops' needs with the sides swapped.
+inline std::uint8_t SwappedNeeds(std::uint8_t needs) {
+  constexpr int kSums = kernels::kNeedsLhsSums | kernels::kNeedsRhsSums;
+  const bool swaps = (needs & kSums) != 0 && (needs & kSums) != kSums;
+  return static_cast<std::uint8_t>(swaps ? needs ^ kSums : needs);
+}
+
 // What selection depends on. Rows, columns and sides are as the caller of Mul
 // sees them.
 struct KernelQuery {
@@ -44,9 +52,8 @@ struct KernelQuery {
   SidePair<ValueRange> range = {ValueRange::kFull, ValueRange::kFull};
   // Adjacent dst elements: in a column (true) or in a row.
   bool dst_col_major;
-  // The call asks for what kernels leave to the path's post-ops. Does not
-  // decide on the kernel.
-  bool has_post_ops = false;
+  // kernels::PostOpNeeds. A side whose sums are needed is not read in place.
+  std::uint8_t post_op_needs = 0;
   // PackedLayout's kernel_format of an operand that the caller has packed, else
   // null.
   SidePair<const kernels::PanelFormat*> packed = {nullptr, nullptr};
@@ -91,7 +98,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline QueryKey KeyOf(const KernelQuery& query) {
   append(1, query.cached.rhs);
   append(1, query.dst_col_major);
   append(8, query.level_span);
-  append(1, query.has_post_ops);
+  append(3, query.post_op_needs);
   return {query.rows,         query.cols, query.depth,
           query.group_levels, small,      query.packed};
 }

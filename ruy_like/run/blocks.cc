@@ -96,8 +96,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void Product::RunPiece(
   RunKernel(piece, levels, lhs, rhs, epilogue, accum);
 }
 
-// Accumulators as they are.
-void WriteTo(void* tile, Scalar scalar, ptrdiff_t stride,
+// The results, or accumulators as they are.
+void WriteTo(void* tile, Scalar scalar, ptrdiff_t stride, bool results,
              EpilogueArgs* epilogue) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   EpilogueArgs& e = *epilogue;
@@ -106,13 +106,29 @@ void WriteTo(void* tile, Scalar scalar, ptrdiff_t stride,
   e.dst_scalar = scalar;
   e.dst_row_stride = col_major ? 1 : stride;
   e.dst_col_stride = col_major ? stride : 1;
+  if (results) return;
   e.bias = nullptr;
-  e.needs_general = false;
+  e.needs_general = e.zeros != nullptr;
   e.dst_zero_point = 0;
   e.clamp_min = std::numeric_limits<std::int32_t>::min();
   e.clamp_max = std::numeric_limits<std::int32_t>::max();
   e.clamp_min_f = -kInfinity;
   e.clamp_max_f = kInfinity;
+}
+
+// Makes dst of a tile of bytes.
+void LookUp(const kernels::PostOpArgs& args) {
+  const EpilogueArgs& e = *args.epilogue;
+  const bool col_major = e.dst_row_stride == 1;
+  const std::uint8_t* const table = args.terms.table;
+  const auto* from = static_cast<const std::uint8_t*>(args.tile);
+  auto* to = static_cast<std::uint8_t*>(e.dst);
+  const ptrdiff_t length = col_major ? args.rows : args.cols;
+  for (ptrdiff_t run = col_major ? args.cols : args.rows; run > 0; --run) {
+    for (ptrdiff_t i = 0; i < length; ++i) to[i] = table[from[i]];
+    from += args.tile_stride;
+    to += col_major ? e.dst_col_stride : e.dst_row_stride;
+  }
 }
 
 // The last pass of a piece, a tile at a time.
@@ -122,7 +138,9 @@ ABSL_ATTRIBUTE_NOINLINE void Product::RunWithPostOps(
   const Plan& plan = *plan_;
   kernels::PostOpArgs args;
   args.tile = scratch + plan.tile_at;
-  args.tile_scalar = params_.scaled()
+  const bool looks_up = params_.post_ops.table != nullptr;
+  args.tile_scalar = looks_up ? epilogue.dst_scalar
+                     : params_.scaled()
                          ? Scalar::kF32
                          : InfoOf(plan.choice.kernel->family).accum;
   BlockExtent part;
@@ -138,16 +156,16 @@ ABSL_ATTRIBUTE_NOINLINE void Product::RunWithPostOps(
          row += plan.tile_rows) {
       part.start_row = row;
       part.end_row = std::min(row + plan.tile_rows, piece.end_row);
-      kernels::ScaleArgs scales;
+      EpilogueSides sides;
       const EpilogueArgs of_part = EpilogueAt(epilogue, row - piece.start_row,
-                                              col - piece.start_col, &scales);
+                                              col - piece.start_col, &sides);
       args.rows = part.end_row - row;
       args.cols = part.end_col - col;
       args.tile_stride = kernels::TileStride(
           of_part.dst_row_stride == 1 ? args.rows : args.cols);
       EpilogueArgs to_tile = of_part;
       WriteTo(scratch + plan.tile_at, args.tile_scalar, args.tile_stride,
-              &to_tile);
+              looks_up, &to_tile);
       RunKernel(part, levels,
                 {lhs.data + side_.lhs.shape->Offset(row - piece.start_row, 0,
                                                     lhs.stride_bytes),
@@ -155,7 +173,11 @@ ABSL_ATTRIBUTE_NOINLINE void Product::RunWithPostOps(
                 part_rhs, to_tile, accum);
       args.epilogue = &of_part;
       args.terms = PostOpsAt(params_.post_ops, row, col);
-      plan.post_ops(&args);
+      if (looks_up) {
+        LookUp(args);
+      } else {
+        plan.post_ops(&args);
+      }
     }
   }
 }
@@ -237,20 +259,21 @@ RUY_LIKE_HOT void Product::RunBlock(ptrdiff_t index, char* scratch) {
                  scratch);
   }
   if (map.in_pieces) return RunInPieces(block, scratch);
-  kernels::ScaleArgs scales;
+  EpilogueSides sides;
   RunPiece(
       block, {0, plan_->kernel_depth},
       {side_.lhs.data + side_.lhs.Offset(block.start_row, 0),
        side_.lhs.stride_bytes},
       {side_.rhs.data + side_.rhs.Offset(block.start_col, 0),
        side_.rhs.stride_bytes},
-      EpilogueAt(params_.epilogue, block.start_row, block.start_col, &scales),
+      EpilogueAt(params_.epilogue, block.start_row, block.start_col, &sides),
       nullptr, scratch);
 }
 
 bool Product::IsOneCall() const {
   return BlockCount(plan_->map) == 1 && !plan_->map.in_pieces &&
-         params_.depth() > 0 && !params_.has_post_ops &&
+         params_.depth() > 0 &&
+         params_.post_op_needs == kernels::kNeedsNothing &&
          source_.lhs == SideSource::kInPlace &&
          source_.rhs == SideSource::kInPlace;
 }
@@ -307,16 +330,22 @@ char* Product::RunRowOfPieces(const BlockExtent& block, ptrdiff_t first_row,
       PackPiece(Side::kRhs, block.start_col, col, piece.end_col, levels,
                 scratch);
     }
-    kernels::ScaleArgs scales;
+    EpilogueSides sides;
     EpilogueArgs epilogue =
-        EpilogueAt(params_.epilogue, first_row, col, &scales);
+        EpilogueAt(params_.epilogue, first_row, col, &sides);
     if (BlockHasSums(Side::kLhs)) {
       epilogue.lhs_sums =
           BlockSums(Side::kLhs, scratch) + (first_row - block.start_row);
+      if (epilogue.zeros != nullptr) {
+        sides.zeros.lhs_sums = epilogue.lhs_sums;
+      }
     }
     if (BlockHasSums(Side::kRhs)) {
       epilogue.rhs_sums =
           BlockSums(Side::kRhs, scratch) + (col - block.start_col);
+      if (epilogue.zeros != nullptr) {
+        sides.zeros.rhs_sums = epilogue.rhs_sums;
+      }
     }
     RunPiece(piece, levels, lhs,
              PanelsOf(Side::kRhs, block.start_col, col, levels, scratch),

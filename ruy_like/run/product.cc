@@ -99,6 +99,25 @@ RUY_LIKE_HOT void Product::InitEpilogue() {
       static_cast<std::int32_t>(static_cast<std::uint32_t>(params_.depth()) *
                                 static_cast<std::uint32_t>(lhs_zero_point) *
                                 static_cast<std::uint32_t>(rhs_zero_point));
+  epilogue.zeros = nullptr;
+  // Sums of depth 0 are not there, and zero points of rows change none.
+  if (params_.post_op_needs > kernels::kNeedsTile && params_.depth() > 0) {
+    InitZeroPoints();
+  }
+}
+
+ABSL_ATTRIBUTE_NOINLINE void Product::InitZeroPoints() {
+  kernels::EpilogueArgs& epilogue = params_.epilogue;
+  kernels::ZeroPointArgs& zeros = params_.zeros;
+  const auto depth = static_cast<std::uint32_t>(params_.depth());
+  const auto times_depth = [depth](std::int32_t zero_point) {
+    return static_cast<std::int32_t>(depth *
+                                     static_cast<std::uint32_t>(zero_point));
+  };
+  zeros.depth = static_cast<std::int32_t>(depth);
+  zeros.lhs_base = times_depth(epilogue.lhs_zero_point);
+  zeros.rhs_base = times_depth(epilogue.rhs_zero_point);
+  epilogue.zeros = &zeros;
 }
 
 // Uses the cache's packed form, or a new buffer, to be packed into and then
@@ -179,6 +198,10 @@ RUY_LIKE_HOT void Product::InitSums() {
   kernels::EpilogueArgs& epilogue = params_.epilogue;
   epilogue.lhs_sums = SumsAreWanted(Side::kLhs) ? side_.lhs.sums : nullptr;
   epilogue.rhs_sums = SumsAreWanted(Side::kRhs) ? side_.rhs.sums : nullptr;
+  if (epilogue.zeros == nullptr) return;
+  kernels::ZeroPointArgs& zeros = params_.zeros;
+  zeros.lhs_sums = zeros.rhs == nullptr ? nullptr : epilogue.lhs_sums;
+  zeros.rhs_sums = zeros.lhs == nullptr ? nullptr : epilogue.rhs_sums;
 }
 
 // Where kernels and pack routines find what group scales ask for.
@@ -293,8 +316,8 @@ RUY_LIKE_HOT Addresses AddressesOf(const TrMulParams& params) {
           params.side.rhs.data,
           params.epilogue.dst,
           params.epilogue.bias,
-          params.has_post_ops ? post_ops.factor.data : nullptr,
-          params.has_post_ops ? post_ops.residual.data : nullptr};
+          params.post_op_needs != 0 ? post_ops.factor.data : nullptr,
+          params.post_op_needs != 0 ? post_ops.residual.data : nullptr};
 }
 
 RUY_LIKE_HOT void SetAddresses(const Addresses& addresses,
@@ -304,7 +327,7 @@ RUY_LIKE_HOT void SetAddresses(const Addresses& addresses,
   }
   params->epilogue.dst = const_cast<void*>(addresses[kDstTerm]);
   params->epilogue.bias = addresses[kBiasTerm];
-  if (!params->has_post_ops) return;
+  if (params->post_op_needs == kernels::kNeedsNothing) return;
   params->post_ops.factor.data = addresses[kFactorTerm];
   params->post_ops.residual.data = addresses[kResidualTerm];
 }
@@ -367,7 +390,8 @@ __attribute__((flatten)) RUY_LIKE_HOT absl::Status Product::Run(
 
 bool Product::CanRunAgain() const {
   return !VerboseCall::IsOn() && plan_->is_small && params_.depth() > 0 &&
-         !params_.has_post_ops && !ReliesOnRanges(*plan_->choice.kernel) &&
+         params_.post_op_needs == kernels::kNeedsNothing &&
+         !ReliesOnRanges(*plan_->choice.kernel) &&
          !params_.side.lhs.broke_promise && !params_.side.rhs.broke_promise;
 }
 

@@ -170,6 +170,7 @@ class Product final {
   void InitSide(Side side, char* scratch);
   void InitPacking(Side side, char* scratch);
   void InitSums();
+  void InitZeroPoints();
   void InitGroups();
   absl::Status ChoosePlan(Workers workers, int thread_limit, KeptPlans* plans,
                           ContextImpl* context)
@@ -180,8 +181,11 @@ class Product final {
   bool SumsAreWanted(Side side) const {
     return plan_->side[side].shape.has_sums &&
            plan_->side[side].shape.groups == 0 &&
-           (side == Side::kLhs ? params_.epilogue.rhs_zero_point
-                               : params_.epilogue.lhs_zero_point) != 0;
+           ((side == Side::kLhs ? params_.epilogue.rhs_zero_point
+                                : params_.epilogue.lhs_zero_point) != 0 ||
+            (params_.post_op_needs &
+             (side == Side::kLhs ? kernels::kNeedsLhsSums
+                                 : kernels::kNeedsRhsSums)) != 0);
   }
   // Whether this product packs the side, once for all its threads.
   bool IsPackedOnce(Side side) const {

@@ -135,7 +135,7 @@ TEST(CallLineTest, ScalesAndBeta) {
             /*rhs_per_col=*/true,
             /*rhs_first=*/false};
   epilogue.channels_are_rows = true;
-  example.params.has_post_ops = true;
+  example.params.post_op_needs = kernels::kNeedsTile;
   example.params.post_ops.beta = 0.5;
   ExpectFields(example.CallRow(),
                "bias=per_row multiplier=scales_per_col beta=0.5");

@@ -113,6 +113,7 @@ template <typename Lhs, typename Rhs, typename Accum, typename Dst>
 void CheckTypes(const Shape& shape, Rng* rng, Context* context,
                 std::string* what) {
   using Params = MulParams<Accum, Dst>;
+  constexpr bool kIsFloat = internal::IsFloatType<Dst>();
   enum class Way { kMul, kPacked, kPlan, kBatch, kGroup };
   const Way way = static_cast<Way>(rng->OneIn(2) ? 0 : rng->Between(1, 4));
   const bool is_batch = way == Way::kBatch || way == Way::kGroup;
@@ -125,10 +126,25 @@ void CheckTypes(const Shape& shape, Rng* rng, Context* context,
   const auto rhs_values = RandomElements<Rhs>(shape.depth * cols, rng);
   auto lhs = MakeMatrix(lhs_values.data(), rows, shape.depth, RandomOrder(rng));
   auto rhs = MakeMatrix(rhs_values.data(), shape.depth, cols, RandomOrder(rng));
-  if constexpr (std::is_integral_v<Lhs>) {
-    lhs.set_zero_point(static_cast<Lhs>(rng->Between(0, 9)));
-    rhs.set_zero_point(static_cast<Rhs>(rng->Between(0, 9)));
-  }
+  PostOps ops;
+  std::vector<std::int32_t> zero_points[2];
+  const auto set_zero_points = [&](auto* operand, ptrdiff_t count,
+                                   std::vector<std::int32_t>* values) {
+    using T = std::decay_t<decltype(operand->zero_point())>;
+    if constexpr (sizeof(T) == 1) {
+      if (rng->OneIn(2)) {
+        operand->set_zero_point(static_cast<T>(rng->Between(0, 9)));
+        return absl::Span<const std::int32_t>();
+      }
+      *values = RandomElements<std::int32_t>(count, rng);
+      for (std::int32_t& value : *values) {
+        if (!rng->OneIn(50)) value = static_cast<T>(value);
+      }
+    }
+    return absl::MakeConstSpan(*values);
+  };
+  ops.lhs_zero_points = set_zero_points(&lhs, rows, &zero_points[0]);
+  ops.rhs_zero_points = set_zero_points(&rhs, cols, &zero_points[1]);
   Matrix<Dst> dst = MakeMatrix(static_cast<Dst*>(nullptr), rows, cols,
                                RandomOrder(rng), rng->Between(0, 3));
   const ptrdiff_t dst_stride = SpanOf(dst.layout()) + 3;
@@ -140,31 +156,48 @@ void CheckTypes(const Shape& shape, Rng* rng, Context* context,
                                              : ChannelDimension::kCol);
   const ptrdiff_t channels =
       params.channel_dimension() == ChannelDimension::kRow ? rows : cols;
-  const auto bias = RandomElements<float>(channels, rng);
+  const auto bias = RandomElements<typename Params::BiasScalar>(channels, rng);
   const auto lhs_scales = RandomElements<float>(rows, rng);
   const auto slopes = RandomElements<float>(channels, rng);
   if (rng->OneIn(2)) params.set_bias(bias);
   if (rng->OneIn(3)) {
-    params.set_clamp_min(static_cast<Dst>(-0.5f));
-    params.set_clamp_max(static_cast<Dst>(1.0f));
+    params.set_clamp_min(static_cast<Dst>(kIsFloat ? -0.5f : 10));
+    params.set_clamp_max(static_cast<Dst>(kIsFloat ? 1.0f : 90));
   }
-  if (rng->OneIn(3)) params.set_beta(static_cast<Dst>(-0.75f));
-  if constexpr (Params::kScaled) {
+  if constexpr (!Params::kQuantized) {
+    if (rng->OneIn(3)) params.set_beta(static_cast<Dst>(kIsFloat ? -0.75f : 3));
+  }
+  std::vector<std::uint8_t> table;
+  if constexpr (Params::kQuantized) {
+    params.set_multiplier_rounding(
+        static_cast<MultiplierRounding>(rng->Between(0, 2)));
+    params.set_multiplier_exponent(static_cast<int>(rng->Between(-26, -20)));
+    dst.set_zero_point(static_cast<Dst>(rng->Between(0, 60)));
+    if (sizeof(Dst) == 1 && rng->OneIn(2)) {
+      table = RandomElements<std::uint8_t>(256, rng);
+      ops.table = table;
+    }
+  }
+  if constexpr (Params::kHasScales) {
     params.set_lhs_scale_perrow(lhs_scales);
-    params.set_rhs_scale(0x1p-14f);
-  } else if (rng->OneIn(3)) {
-    params.set_float_sums(FloatSums::kAnyOrder);
+    params.set_rhs_scale(Params::kQuantized ? 0x1p-24f : 0x1p-14f);
+  } else if constexpr (kIsFloat) {
+    // A packed operand may have another kernel, with another order.
+    if (way != Way::kPacked && rng->OneIn(3)) {
+      params.set_float_sums(FloatSums::kAnyOrder);
+    }
   }
-  PostOps ops;
-  ops.activation = static_cast<Activation>(rng->Between(0, 7));
-  ops.slope = -0.125f;
-  if (rng->OneIn(2)) ops.slope_perchannel = slopes;
   Operand factor, residual;
-  factor.Draw<Dst>(rows, cols, channels, products, rng);
-  residual.Draw<Dst>(rows, cols, channels, products, rng);
+  if constexpr (kIsFloat) {
+    ops.activation = static_cast<Activation>(rng->Between(0, 7));
+    ops.slope = -0.125f;
+    if (rng->OneIn(2)) ops.slope_perchannel = slopes;
+    factor.Draw<Dst>(rows, cols, channels, products, rng);
+    residual.Draw<Dst>(rows, cols, channels, products, rng);
+  }
   ops.factor = factor.operand;
   ops.residual = residual.operand;
-  const bool in_place = rng->OneIn(4);
+  const bool in_place = kIsFloat && rng->OneIn(4);
   if (in_place) {
     ops.residual = dst;
     residual.stride = dst_stride;
@@ -174,10 +207,11 @@ void CheckTypes(const Shape& shape, Rng* rng, Context* context,
           ScalarName(internal::ScalarOf<Dst>());
 
   // The path's sums, in a matrix like dst.
-  using Sum = std::conditional_t<Params::kScaled, Dst, float>;
+  constexpr bool kHasFloatSums = internal::IsFloatType<Accum>();
+  using Sum = std::conditional_t<kHasFloatSums, float, Dst>;
   std::vector<Dst> expected = result;
   std::vector<Sum> sums(static_cast<std::size_t>(dst_stride));
-  if constexpr (!Params::kScaled) {
+  if constexpr (kHasFloatSums) {
     Matrix<float> sum =
         MakeMatrix(sums.data(), rows, cols, dst.layout().order());
     sum.mutable_layout()->set_stride(dst.layout().stride());
@@ -194,7 +228,7 @@ void CheckTypes(const Shape& shape, Rng* rng, Context* context,
     if (in_place) product_ops.residual = product_dst;
     Params product_params = params;
     product_params.set_post_ops(&product_ops);
-    if constexpr (Params::kScaled) {
+    if constexpr (!kHasFloatSums) {
       ReferenceMul(lhs, rhs, product_params, &product_dst);
     } else {
       const ScopedFloatState state(FloatState::kFlushDenormals);
@@ -267,14 +301,24 @@ void CheckTypes(const Shape& shape, Rng* rng, Context* context,
     }
   }
   for (std::size_t i = 0; i < result.size(); ++i) {
-    ASSERT_TRUE(SameFloat(result[i], expected[i]))
-        << "element " << i << " of " << products << " " << shape << ", stride "
-        << dst_stride << ", " << *what << ", way " << static_cast<int>(way)
-        << ", beta " << static_cast<float>(params.beta()) << ", factor "
-        << !ops.factor.is_none() << ", residual " << !ops.residual.is_none()
-        << ", in place " << in_place << ", kernel "
-        << context->last_used_kernel() << ": " << static_cast<float>(result[i])
-        << ", not " << static_cast<float>(expected[i]);
+    const bool is_same = [&] {
+      if constexpr (kIsFloat) return SameFloat(result[i], expected[i]);
+      return result[i] == expected[i];
+    }();
+    ASSERT_TRUE(is_same) << "element " << i << " of " << products << " "
+                         << shape << ", stride " << dst_stride << ", " << *what
+                         << ", way " << static_cast<int>(way) << ", beta "
+                         << static_cast<float>(params.beta()) << ", factor "
+                         << !ops.factor.is_none() << ", residual "
+                         << !ops.residual.is_none() << ", zero points "
+                         << ops.lhs_zero_points.size() << ", "
+                         << ops.rhs_zero_points.size() << ", table "
+                         << ops.table.size() << ", rounding "
+                         << static_cast<int>(params.multiplier_rounding())
+                         << ", in place " << in_place << ", kernel "
+                         << context->last_used_kernel() << ": "
+                         << static_cast<float>(result[i]) << ", not "
+                         << static_cast<float>(expected[i]);
   }
 }
 
@@ -289,7 +333,7 @@ void CheckPostOps(const Shape& shape, std::uint64_t seed, Context* context,
   Rng rng(seed);
   std::string unused;
   if (what == nullptr) what = &unused;
-  switch (rng.Between(0, 5)) {
+  switch (rng.Between(0, 9)) {
     case 0:
       return CheckTypes<float, float, float, float>(shape, &rng, context, what);
     case 1:
@@ -301,6 +345,18 @@ void CheckPostOps(const Shape& shape, std::uint64_t seed, Context* context,
     case 3:
       return CheckTypes<Float16, float, float, float>(shape, &rng, context,
                                                       what);
+    case 4:
+      return CheckTypes<std::int8_t, std::int8_t, std::int32_t, std::int8_t>(
+          shape, &rng, context, what);
+    case 5:
+      return CheckTypes<std::uint8_t, std::int8_t, std::int32_t, std::uint8_t>(
+          shape, &rng, context, what);
+    case 6:
+      return CheckTypes<std::int16_t, std::int8_t, std::int32_t, std::int16_t>(
+          shape, &rng, context, what);
+    case 7:
+      return CheckTypes<std::uint8_t, std::uint8_t, std::int32_t, std::int32_t>(
+          shape, &rng, context, what);
     default:
       return CheckTypes<std::int8_t, std::uint8_t, std::int32_t, float>(
           shape, &rng, context, what);

@@ -168,10 +168,47 @@ RUY_LIKE_ALWAYS_INLINE void StoreWhole(const SpilledTile<float>& tile,
   store_columns(tile, e, DstOf(tile, e), e.dst_col_stride);
 }
 
+// Adds to raw accumulators what ZeroPointArgs says.
+template <class V>
+RUY_LIKE_NOINLINE void SubtractZeroPoints(const SpilledTile<int32_t>& tile,
+                                          const ZeroPointArgs& zeros) {
+  typedef typename V::Int Int;
+  const ZeroPointArgs z = zeros;
+  for (int c = 0; c < tile.cols; ++c) {
+    const ptrdiff_t col = tile.col0 + c;
+    const uint32_t rhs = z.rhs == nullptr ? 0 : z.rhs[col];
+    uint32_t of_lhs = static_cast<uint32_t>(z.depth) * rhs;
+    if (z.lhs != nullptr) {
+      of_lhs += static_cast<uint32_t>(z.rhs_base) -
+                static_cast<uint32_t>(z.rhs_sums[col]);
+    }
+    const Int lhs_factor = V::Set(static_cast<int32_t>(of_lhs));
+    const Int sum_factor = V::Set(static_cast<int32_t>(rhs));
+    int32_t* const column = tile.acc + c * tile.col_stride;
+    for (int row = 0; row < tile.rows; row += V::kLanes) {
+      const typename V::Mask mask =
+          V::FirstLanes(Min(tile.rows - row, V::kLanes));
+      Int x = V::LoadAligned(column + row);
+      if (z.lhs != nullptr) {
+        x = V::Add(x, V::Mul(V::LoadMasked(z.lhs + tile.row0 + row, mask),
+                             lhs_factor));
+      }
+      if (z.rhs != nullptr) {
+        x = V::Sub(
+            x, V::Mul(V::Sub(V::LoadMasked(z.lhs_sums + tile.row0 + row, mask),
+                             V::Set(z.lhs_base)),
+                      sum_factor));
+      }
+      V::StoreAligned(column + row, x);
+    }
+  }
+}
+
 // Writes a tile of dst from its raw accumulators, which it may overwrite.
 template <class V>
 RUY_LIKE_ALWAYS_INLINE void StoreTile(const SpilledTile<int32_t>& tile,
                                       const EpilogueArgs& e) {
+  if (e.zeros != nullptr) SubtractZeroPoints<V>(tile, *e.zeros);
   const Scaling scaling = ChooseScaling(e);
   // A part has one multiplier for all of its columns, or one for each row.
   const bool one_column = e.output == Output::kFixedPoint &&

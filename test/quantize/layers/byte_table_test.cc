@@ -94,6 +94,36 @@ TEST(RequantizeTensorTest, AllValues) {
   EXPECT_THAT(x, ElementsAre(1, 0, 1, -1, 1));
 }
 
+// A product that ends in the table is the product and then the table.
+TEST(ByteTableTest, EndsProducts) {
+  const QuantParams params = {0.05f, -3};
+  ASSERT_VALUE(const auto table, (ByteTable::Make<std::int8_t, std::uint8_t>(
+                                     params, {0.04f, 10, 0, 255}, HardSwish)));
+  const auto x = RandomVector<std::int8_t>(70 * 33, -128, 127, 1);
+  const auto w = RandomVector<std::int8_t>(33 * 50, -128, 127, 2);
+  for (const Order order : {Order::kColMajor, Order::kRowMajor}) {
+    Context context;
+    MulParams<std::int32_t, std::int8_t> mul_params;
+    mul_params.set_multiplier_exponent(-10);
+    PostOps ops;
+    std::vector<std::int8_t> plain(70 * 50), fused(70 * 50);
+    const auto run = [&](std::vector<std::int8_t>* to) {
+      auto dst = internal::MakeMatrix(to->data(), 70, 50, order, kNoGaps);
+      dst.set_zero_point(-3);
+      ASSERT_OK(Mul(RowMajorOf(x, 70, 33), ColMajorOf(w, 33, 50), mul_params,
+                    &context, &dst));
+    };
+    run(&plain);
+    ops.table = table.bytes();
+    mul_params.set_post_ops(&ops);
+    run(&fused);
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+      ASSERT_EQ(static_cast<std::uint8_t>(fused[i]),
+                table[static_cast<std::uint8_t>(plain[i])]);
+    }
+  }
+}
+
 TEST(ByteTableErrorTest, BadArguments) {
   const QuantParams params = {1, 0, -128, 127};
   const auto identity = [](float x) { return x; };
