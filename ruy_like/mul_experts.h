@@ -76,10 +76,10 @@ RUY_LIKE_EXPORT absl::Status MulExpertsErased(const void* arguments,
 // Mul for each expert, with dst untouched; the message begins with "expert 3: "
 // where one is wrong. Also InvalidArgument for no experts, for spans of another
 // length than theirs, counts and strides that are negative, columns out of
-// range, channels along columns, matrices in post-ops, activations with sources
-// or a dst of sums that are not column-major, sums of a dst that is neither
-// float nor a 16-bit float of float accumulators, and factors that share memory
-// with dst.
+// range, channels along columns, matrices and zero points in post-ops,
+// activations with sources or a dst of sums that are not column-major, sums of
+// a dst that is neither float nor a 16-bit float of float accumulators, and
+// factors that share memory with dst.
 template <typename Experts, typename Activation, typename Params, typename Dst>
 absl::Status MulExperts(const Experts& experts,
                         const Matrix<Activation>& activations,

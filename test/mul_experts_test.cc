@@ -177,6 +177,35 @@ TEST(BadExpertsTest, ArgumentsAreRefused) {
                                    static_cast<Matrix<float>*>(nullptr)));
 }
 
+// Those of columns would be the columns of pairs, not of dst.
+TEST(BadExpertsTest, ZeroPointsOfPostOps) {
+  Context context;
+  std::vector<std::int8_t> values(8 * 8, 1);
+  const auto matrix = MakeMatrix(values.data(), 8, 8, Order::kRowMajor);
+  const std::vector<PackedMatrix<std::int8_t>> experts = {
+      *Pack(matrix, Side::kLhs, PackOptions(), &context)};
+  Matrix<std::int8_t> activations =
+      MakeMatrix(values.data(), 8, 1, Order::kColMajor);
+  std::vector<float> result(8, 7);
+  Matrix<float> dst = MakeMatrix(result.data(), 8, 1, Order::kColMajor);
+  const std::vector<std::int32_t> counts = {3}, columns = {0, 0, 0};
+  ExpertRouting routing;
+  routing.counts = counts;
+  routing.sources = routing.targets = columns;
+  const std::vector<std::int32_t> zero_points(8, 3);
+  PostOps of_rows, of_columns;
+  of_rows.lhs_zero_points = zero_points;
+  of_columns.rhs_zero_points = absl::MakeConstSpan(zero_points).first(1);
+  MulParams<std::int32_t, float> params;
+  for (const PostOps* ops : {&of_rows, &of_columns}) {
+    params.set_post_ops(ops);
+    ExpectStatus(
+        MulExperts(experts, activations, routing, params, &context, &dst),
+        kInvalid, {"zero points of rows and columns"});
+    EXPECT_EQ(result, std::vector<float>(8, 7));
+  }
+}
+
 // One scale per group of a column serves experts with these groups alone.
 TEST(BadExpertsTest, GroupsOfOtherSizes) {
   Call call;

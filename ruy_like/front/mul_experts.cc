@@ -135,6 +135,10 @@ absl::Status CheckSettings(const Experts& experts) {
     return Invalid("channels are along columns; those of experts are rows");
   }
   if (call.post_ops != nullptr) {
+    if (!call.post_ops->lhs_zero_points.empty() ||
+        !call.post_ops->rhs_zero_points.empty()) {
+      return Invalid("zero points of rows and columns are not for experts");
+    }
     for (const PostOperand* operand :
          {&call.post_ops->factor, &call.post_ops->residual}) {
       if (!operand->is_none() && !operand->is_per_channel()) {
