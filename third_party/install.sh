@@ -14,6 +14,8 @@
 #   third_party/install.sh docs       and Doxygen, for the reference pages
 #   third_party/install.sh detect     and what example/detect fetches its networks
 #                                     and its photographs with
+#   third_party/install.sh onnx       and what example/onnx fetches its networks and
+#                                     makes their inputs with
 #   third_party/install.sh mpi        and Open MPI, for example/mpi
 #   third_party/install.sh arm        and what builds for 64-bit Arm and runs
 #                                     that here: compiler, emulator, and the
@@ -69,6 +71,11 @@ for word in "$@"; do
       packages+=(python3-pil)
       command -v npm >/dev/null || packages+=(npm)
       ;;
+    onnx)
+      packages+=(python3-pil fonts-dejavu-core espeak-ng)
+      command -v node >/dev/null || packages+=(nodejs)
+      command -v npm >/dev/null || packages+=(npm)
+      ;;
     mpi) packages+=(libopenmpi-dev openmpi-bin) ;;
     arm)
       packages+=(g++-aarch64-linux-gnu qemu-user-static)
@@ -108,7 +115,7 @@ for word in "$@"; do
       kernel=build/bochs/vmlinuz
       ;;
     *)
-      echo "usage: $0 [test] [bench] [peers] [npm_peers] [python] [clang] [docs] [detect] [mpi] [arm] [s390x] [armhf] [i386] [windows] [wasm] [riscv] [headers] [arm_bench] [avx512]" >&2
+      echo "usage: $0 [test] [bench] [peers] [npm_peers] [python] [clang] [docs] [detect] [onnx] [mpi] [arm] [s390x] [armhf] [i386] [windows] [wasm] [riscv] [headers] [arm_bench] [avx512]" >&2
       exit 2
       ;;
   esac
