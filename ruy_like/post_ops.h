@@ -21,10 +21,9 @@ class PostOperand final {
   PostOperand() = default;
   template <typename T>
   PostOperand(const Matrix<T>& matrix)  // NOLINT: implicit
-      : data_(matrix.data()),
-        scalar_(internal::ScalarOf<T>()),
-        layout_(matrix.layout()),
-        kind_(Kind::kMatrix) {}
+      : PostOperand(matrix.data(), internal::ScalarOf<T>(), matrix.layout()) {}
+  PostOperand(const void* data, Scalar scalar, const Layout& layout)
+      : data_(data), scalar_(scalar), layout_(layout), kind_(Kind::kMatrix) {}
   static PostOperand PerChannel(absl::Span<const float> values) {
     PostOperand operand;
     operand.data_ = values.data();

@@ -65,10 +65,11 @@ enum {
   RL_GROUP_WEIGHTS = 64
 };
 
-enum { RL_COL_MAJOR = 0, RL_ROW_MAJOR = 1 };               // Order
-enum { RL_LHS = 0, RL_RHS = 1 };                           // Side
-enum { RL_PER_ROW = 0, RL_PER_COL = 1 };                   // ChannelDimension
-enum { RL_SUM_IN_ORDER = 0, RL_SUM_IN_ANY_ORDER = 1 };     // FloatSums
+enum { RL_COL_MAJOR = 0, RL_ROW_MAJOR = 1 };  // Order
+enum { RL_LHS = 0, RL_RHS = 1 };              // Side
+enum { RL_PER_ROW = 0, RL_PER_COL = 1 };      // ChannelDimension
+// FloatSums; RL_SUM_AS_CONTEXT is the context's setting, by default in order.
+enum { RL_SUM_AS_CONTEXT = 0, RL_SUM_IN_ANY_ORDER = 1, RL_SUM_IN_ORDER = 2 };
 enum { RL_FULL_RANGE = 0, RL_INT7 = 1 };                   // ValueRange
 enum { RL_ROUND_ONCE = 0, RL_ROUND_TWICE = 1 };            // MultiplierRounding
 enum { RL_SCALE_PER_COLUMN = 0, RL_SCALE_PER_GROUP = 1 };  // ActivationScales
@@ -84,6 +85,29 @@ enum {  // PackFor
   RL_PACK_FOR_DOUBLE = 2,
   RL_PACK_FOR_INT7 = 3,
   RL_PACK_FOR_BFLOAT16 = 4
+};
+enum {  // Activation
+  RL_NO_ACTIVATION = 0,
+  RL_LEAKY_RELU = 1,
+  RL_GELU = 2,
+  RL_GELU_TANH = 3,
+  RL_SILU = 4,
+  RL_SIGMOID = 5,
+  RL_TANH = 6,
+  RL_HARD_SWISH = 7
+};
+enum { RL_TUNE_AUTO = 0, RL_TUNE_IN_ORDER = 1, RL_TUNE_OUT_OF_ORDER = 2 };
+enum {  // Settings of a context (context.h), for rl_context_set and _get.
+  RL_MAX_THREADS = 1,
+  RL_FORCE_THREADS = 2,  // 1: NumThreadsStrategy::kForceMaxNumThreads
+  RL_FLOAT_SUMS = 3,     // of params with RL_SUM_AS_CONTEXT
+  RL_TUNING = 4,         // RL_TUNE_AUTO, ...
+  RL_CACHE_LIMIT_BYTES = 5,
+  RL_SPIN_MICROSECONDS = 6,  // ThreadPool::set_spin_milliseconds
+  // Only to get:
+  RL_CACHE_BYTES = 7,
+  RL_LAST_THREADS = 8,  // of the last successful product
+  RL_ADVISORIES = 9     // PerformanceAdvisory's flags since the last query
 };
 
 typedef struct rl_context rl_context;  // Context
@@ -105,6 +129,23 @@ typedef struct rl_matrix {
   const rl_packed* packed;
 } rl_matrix;
 
+// PostOps: what follows a product with a dst of floats,
+//
+//   dst = clamp(activation(acc + beta * dst + bias) * factor + residual)
+//
+// factor and residual: a matrix of dst's shape, of floats or of dst's type; or
+// one float per channel; or neither. The residual may be dst itself.
+typedef struct rl_post_ops {
+  size_t size;
+  int32_t activation;
+  float slope;                     // of RL_LEAKY_RELU; ReLU has 0
+  const float* slope_per_channel;  // in place of it
+  const rl_matrix* factor;
+  const float* factor_per_channel;
+  const rl_matrix* residual;
+  const float* residual_per_channel;
+} rl_post_ops;
+
 // MulParams, MulOptions and GroupMulParams in one. A field that the types have
 // no use for must be 0.
 typedef struct rl_params {
@@ -125,7 +166,7 @@ typedef struct rl_params {
   // or, where they are beyond dst's type, without effect.
   int32_t has_clamp;
   double clamp_min, clamp_max;
-  double beta;  // floating-point and raw int32 dst accumulate beta * dst
+  double beta;  // all but quantized dst accumulate beta * dst
   // Scaled dst: one value, or one per row of lhs or column of rhs. With group
   // scales: those of int8 activations, one per row (lhs) or column (rhs).
   const float* lhs_scale;
@@ -138,6 +179,7 @@ typedef struct rl_params {
   const int8_t* activation_zero_points;
   int32_t activation_scales;  // RL_SCALE_PER_COLUMN or RL_SCALE_PER_GROUP
   int32_t multiplier_rounding;
+  const rl_post_ops* post_ops;  // since version 0.2 of the library
 } rl_params;
 
 typedef struct rl_pack_options {
@@ -177,6 +219,9 @@ typedef struct rl_batch {
   ptrdiff_t outer_count;
   ptrdiff_t lhs_outer_stride, rhs_outer_stride;
   ptrdiff_t dst_outer_stride, bias_outer_stride;
+  // Of post-ops; since version 0.2.
+  ptrdiff_t factor_stride, residual_stride;
+  ptrdiff_t factor_outer_stride, residual_outer_stride;
 } rl_batch;
 
 // One product of rl_mul_group.
@@ -205,6 +250,7 @@ typedef struct rl_info {
   const char* compiled_paths;  // "portable,avx2,..."
   const char* paths;           // those that products may take here
   ptrdiff_t l1d_bytes, l2_bytes, l3_bytes;
+  ptrdiff_t default_threads;  // DefaultThreadCount(); since version 0.2
 } rl_info;
 
 // "0.2.0". From any thread.
@@ -216,8 +262,17 @@ RL_API const char* rl_last_error(void);
 RL_API rl_status rl_get_info(rl_info* info);
 
 RL_API rl_status rl_context_create(rl_context** context);
+// On the workers of another context, which may be destroyed first.
+RL_API rl_status rl_context_create_sharing(rl_context* other,
+                                           rl_context** context);
 RL_API void rl_context_destroy(rl_context* context);
-// The setters wait for a running product of the context.
+// The setters wait for a running product of the context; rl_context_get does
+// not.
+RL_API rl_status rl_context_set(rl_context* context, int32_t setting,
+                                int64_t value);
+RL_API rl_status rl_context_get(rl_context* context, int32_t setting,
+                                int64_t* value);
+// Sets RL_MAX_THREADS.
 RL_API rl_status rl_context_set_threads(rl_context* context, int32_t threads);
 // Paths by name, "avx2,avx512vnni"; null: all.
 RL_API rl_status rl_context_set_paths(rl_context* context, const char* paths);
@@ -227,6 +282,12 @@ RL_API rl_status rl_context_set_executor(rl_context* context,
                                          const rl_executor* executor);
 // Forgets cached operands: before their data changes or is freed.
 RL_API rl_status rl_context_clear_cache(rl_context* context);
+// Context::ParallelFor: calls function(argument, i) for each i below count on
+// the context's threads. It must not throw, nor use the context.
+RL_API rl_status rl_context_parallel_for(rl_context* context, int32_t count,
+                                         void (*function)(void* argument,
+                                                          int i),
+                                         void* argument);
 // Path and kernel of the last successful product, "none" and "" before it; ""
 // for a null context. The strings stay valid. Never wait.
 RL_API const char* rl_context_last_path(const rl_context* context);
@@ -287,6 +348,8 @@ RL_API rl_status rl_plan_prepare(rl_plan* plan, const rl_matrix* lhs,
                                  const rl_batch* batch, int32_t num_threads,
                                  rl_context* context, const rl_matrix* dst);
 RL_API rl_status rl_plan_repeat(rl_plan* plan);
+// Threads that the prepared product has work for.
+RL_API rl_status rl_plan_num_threads(const rl_plan* plan, int32_t* num_threads);
 RL_API rl_status rl_plan_run(rl_plan* plan, int32_t thread);
 RL_API rl_status rl_plan_finish(rl_plan* plan);
 

@@ -44,6 +44,16 @@ static void print_abi(void) {
   FIELD(rl_params, activation_zero_points);
   FIELD(rl_params, activation_scales);
   FIELD(rl_params, multiplier_rounding);
+  FIELD(rl_params, post_ops);
+  STRUCT(rl_post_ops);
+  FIELD(rl_post_ops, size);
+  FIELD(rl_post_ops, activation);
+  FIELD(rl_post_ops, slope);
+  FIELD(rl_post_ops, slope_per_channel);
+  FIELD(rl_post_ops, factor);
+  FIELD(rl_post_ops, factor_per_channel);
+  FIELD(rl_post_ops, residual);
+  FIELD(rl_post_ops, residual_per_channel);
   STRUCT(rl_pack_options);
   FIELD(rl_pack_options, size);
   FIELD(rl_pack_options, side);
@@ -77,6 +87,10 @@ static void print_abi(void) {
   FIELD(rl_batch, rhs_outer_stride);
   FIELD(rl_batch, dst_outer_stride);
   FIELD(rl_batch, bias_outer_stride);
+  FIELD(rl_batch, factor_stride);
+  FIELD(rl_batch, residual_stride);
+  FIELD(rl_batch, factor_outer_stride);
+  FIELD(rl_batch, residual_outer_stride);
   STRUCT(rl_product);
   FIELD(rl_product, size);
   FIELD(rl_product, lhs);
@@ -96,6 +110,7 @@ static void print_abi(void) {
   FIELD(rl_info, l1d_bytes);
   FIELD(rl_info, l2_bytes);
   FIELD(rl_info, l3_bytes);
+  FIELD(rl_info, default_threads);
 }
 
 static int failures = 0;
@@ -113,6 +128,9 @@ static void check_nulls(rl_context* context) {
   const void* data;
   size_t bytes;
   ptrdiff_t rows;
+  int32_t threads;
+  int64_t value;
+  rl_context* made = NULL;
   rl_batch batch = {0};
   rl_plan* plan = NULL;
   m.size = sizeof m;
@@ -121,6 +139,13 @@ static void check_nulls(rl_context* context) {
 
   REFUSED(rl_get_info(NULL));
   REFUSED(rl_context_create(NULL));
+  REFUSED(rl_context_create_sharing(NULL, &made));
+  REFUSED(rl_context_create_sharing(context, NULL));
+  REFUSED(rl_context_set(NULL, RL_MAX_THREADS, 1));
+  REFUSED(rl_context_get(NULL, RL_MAX_THREADS, &value));
+  REFUSED(rl_context_get(context, RL_MAX_THREADS, NULL));
+  REFUSED(rl_context_parallel_for(NULL, 0, NULL, NULL));
+  REFUSED(rl_context_parallel_for(context, 1, NULL, NULL));
   REFUSED(rl_context_set_threads(NULL, 1));
   REFUSED(rl_context_set_paths(NULL, "avx2"));
   REFUSED(rl_context_set_executor(NULL, NULL));
@@ -154,11 +179,13 @@ static void check_nulls(rl_context* context) {
   REFUSED(rl_plan_prepare(NULL, &m, &m, NULL, NULL, 1, context, &m));
   REFUSED(rl_plan_prepare(plan, &m, &m, NULL, NULL, 1, NULL, &m));
   REFUSED(rl_plan_prepare(plan, NULL, NULL, NULL, NULL, 1, context, NULL));
+  REFUSED(rl_plan_num_threads(NULL, &threads));
+  REFUSED(rl_plan_num_threads(plan, NULL));
   REFUSED(rl_plan_repeat(NULL));
   REFUSED(rl_plan_run(NULL, 0));
   REFUSED(rl_plan_finish(NULL));
   EXPECT(rl_plan_finish(plan) == RL_FAILED_PRECONDITION);
-  EXPECT(packed == NULL);
+  EXPECT(packed == NULL && made == NULL);
   rl_context_destroy(NULL);
   rl_packed_destroy(NULL);
   rl_plan_destroy(NULL);

@@ -70,7 +70,7 @@ rl_params ParamsOf(const Call& call) {
   params.has_clamp = p.clamp ? 1 : 0;
   params.clamp_min = p.clamp_min;
   params.clamp_max = p.clamp_max;
-  if (!p.IsInteger()) params.float_sums = static_cast<int>(p.float_sums);
+  if (!p.IsInteger()) params.float_sums = 2 - static_cast<int>(p.float_sums);
   if (p.IsQuantized() && p.multiplier != MultiplierKind::kDefault) {
     params.multiplier_fixedpoint = call.fixedpoint;
     params.multiplier_exponent = call.exponent;
@@ -220,6 +220,7 @@ struct SmallCall {
   alignas(8) double bias[8] = {};
   rl_matrix lhs, rhs, dst;
   rl_params params = Struct<rl_params>();
+  rl_post_ops post_ops = {};
   ContextPtr context = NewContext();
 
   SmallCall() {
@@ -298,6 +299,22 @@ TEST(CInterface, RefusesBadCalls) {
          c->dst.type = RL_FLOAT32;
          c->dst.rows = c->dst.cols = c->lhs.rows = c->rhs.cols = 1;
          c->params.rhs_scale = reinterpret_cast<const float*>(c->a + 2);
+       }},
+      {"sets post_ops",
+       [](auto* c) {
+         c->post_ops = Struct<rl_post_ops>();
+         c->params.post_ops = &c->post_ops;
+       }},
+      {"post_ops has size = 0",
+       [](auto* c) {
+         c->dst.type = RL_FLOAT32;
+         c->dst.rows = c->dst.cols = c->lhs.rows = c->rhs.cols = 1;
+         c->params.post_ops = &c->post_ops;
+       }},
+      {"unknown float_sums 3",
+       [](auto* c) {
+         c->lhs.type = c->rhs.type = c->dst.type = RL_FLOAT32;
+         c->params.float_sums = 3;
        }},
       {"unknown multiplier_rounding 2",
        [](auto* c) { c->params.multiplier_rounding = 2; }},
@@ -412,6 +429,58 @@ TEST(CInterface, StructsMayGrow) {
       rl_mul(&later.matrix, &call.rhs, nullptr, call.context.get(), &call.dst),
       RL_INVALID_ARGUMENT);
   EXPECT_THAT(rl_last_error(), HasSubstr("and sets a field that version"));
+}
+
+// A copy of the first `bytes` bytes of a struct, whose size they are. Nothing
+// beyond can be read.
+template <typename T>
+class Older final {
+ public:
+  Older(const T& given, std::size_t bytes)
+      : buffer_(bytes, Flush::kEnd),
+        struct_(reinterpret_cast<T*>(buffer_.data())) {
+    std::memcpy(buffer_.data(), &given, bytes);
+    struct_->size = bytes;
+  }
+  T* get() { return struct_; }
+
+ private:
+  GuardedBuffer buffer_;
+  T* const struct_;
+};
+
+// A program that was built with the first version of the header.
+TEST(CInterface, OlderStructsAreAccepted) {
+  SmallCall call;
+  rl_context* const context = call.context.get();
+  call.params.has_clamp = 1;
+  call.params.clamp_min = -3;
+  call.params.clamp_max = 4;
+  Older<rl_params> params(call.params, offsetof(rl_params, post_ops));
+  ASSERT_EQ(rl_mul(&call.lhs, &call.rhs, params.get(), context, &call.dst),
+            RL_OK)
+      << rl_last_error();
+  EXPECT_EQ(call.c[0], 4);  // 5, clamped
+
+  rl_batch given = Struct<rl_batch>();
+  given.count = 1;
+  Older<rl_batch> batch(given, offsetof(rl_batch, factor_stride));
+  EXPECT_EQ(rl_mul_batch(&call.lhs, &call.rhs, nullptr, batch.get(), context,
+                         &call.dst),
+            RL_OK)
+      << rl_last_error();
+  EXPECT_EQ(call.c[0], 5);
+
+  Older<rl_info> info(rl_info(), offsetof(rl_info, default_threads));
+  EXPECT_EQ(rl_get_info(info.get()), RL_OK) << rl_last_error();
+  EXPECT_EQ(info.get()->compiled_paths, PathNames(CompiledPaths()));
+
+  // Neither that size nor this one.
+  for (const std::size_t size : {0, 112, 121, 127}) {
+    call.params.size = size;
+    EXPECT_EQ(call.Run(), RL_INVALID_ARGUMENT) << size;
+    EXPECT_THAT(rl_last_error(), HasSubstr("params has size = "));
+  }
 }
 
 TEST(CInterface, ClampsBeyondTheTypeHaveNoEffect) {
@@ -615,6 +684,193 @@ TEST(CInterface, GroupWeights) {
   }
 }
 
+// An int8 product with a float dst and each kind of post-ops, by all functions
+// that have params, against the C++ interface's bits.
+TEST(CInterface, PostOps) {
+  constexpr std::ptrdiff_t kRows = 5, kDepth = 6, kCols = 7;
+  constexpr std::ptrdiff_t kSize = kRows * kCols;
+  Rng rng(3);
+  std::vector<std::int8_t> a(2 * kRows * kDepth), b(kDepth * kCols);
+  for (std::int8_t& value : a) value = rng.Between(-20, 20);
+  for (std::int8_t& value : b) value = rng.Between(-20, 20);
+  std::vector<float> slopes(kCols), factors(2 * kSize), residuals(2 * kSize);
+  for (float& value : slopes) value = static_cast<float>(rng.Signed());
+  for (float& value : factors) value = static_cast<float>(rng.Signed());
+  for (float& value : residuals) value = static_cast<float>(rng.Signed());
+  const ContextPtr context = NewContext();
+  const float scale = 0.01f;
+  const MatrixSpec ints = {Scalar::kI8, Order::kRowMajor};
+  const MatrixSpec floats = {Scalar::kF32, Order::kRowMajor};
+  const rl_matrix lhs = MatrixOf(ints, kRows, kDepth, a.data());
+  const rl_matrix rhs = MatrixOf(ints, kDepth, kCols, b.data());
+  const rl_matrix factor = MatrixOf(floats, kRows, kCols, factors.data());
+  const rl_matrix residual = MatrixOf(floats, kRows, kCols, residuals.data());
+  for (int i = 0; i < 10; ++i) {
+    rl_post_ops ops = Struct<rl_post_ops>();
+    PostOps cpp_ops;
+    ops.activation = i % 8;
+    cpp_ops.activation = static_cast<Activation>(i % 8);
+    if (i == 1) {
+      ops.slope = cpp_ops.slope = 0.25f;
+    } else {
+      ops.slope_per_channel = slopes.data();
+      cpp_ops.slope_perchannel = slopes;
+    }
+    if (i % 2 == 1) {
+      ops.factor = &factor;
+      cpp_ops.factor =
+          MakeMatrix(factors.data(), kRows, kCols, Order::kRowMajor);
+      ops.residual_per_channel = slopes.data();
+      cpp_ops.residual = PostOperand::PerChannel(slopes);
+    } else if (i != 8) {
+      ops.factor_per_channel = slopes.data();
+      cpp_ops.factor = PostOperand::PerChannel(slopes);
+      ops.residual = &residual;
+      cpp_ops.residual =
+          MakeMatrix(residuals.data(), kRows, kCols, Order::kRowMajor);
+    }
+    rl_params params = Struct<rl_params>();
+    params.lhs_scale = &scale;
+    params.channel_dim = RL_PER_COL;
+    params.beta = 0.5;
+    params.post_ops = &ops;
+    MulParams<std::int32_t, float> cpp_params;
+    cpp_params.set_lhs_scale(scale);
+    cpp_params.set_channel_dimension(ChannelDimension::kCol);
+    cpp_params.set_beta(0.5f);
+    cpp_params.set_post_ops(&cpp_ops);
+    rl_batch batch = Struct<rl_batch>();
+    batch.count = 2;
+    batch.lhs_stride = kRows * kDepth;
+    batch.dst_stride = kSize;
+    Batch cpp_batch;
+    cpp_batch.count = 2;
+    cpp_batch.lhs_stride = batch.lhs_stride;
+    cpp_batch.dst_stride = kSize;
+    if (i % 2 == 1) {
+      batch.factor_stride = cpp_batch.factor_stride = kSize;
+    } else if (i != 8) {
+      batch.residual_stride = cpp_batch.residual_stride = kSize;
+    }
+    const std::vector<float> before(2 * kSize, 0.5f);
+    std::vector<float> expected = before, c = before;
+    auto cpp_dst = MakeMatrix(expected.data(), kRows, kCols, Order::kRowMajor);
+    Context cpp_context;
+    ASSERT_TRUE(MulBatch(MakeMatrix(a.data(), kRows, kDepth, Order::kRowMajor),
+                         MakeMatrix(b.data(), kDepth, kCols, Order::kRowMajor),
+                         cpp_params, cpp_batch, &cpp_context, &cpp_dst)
+                    .ok());
+    const rl_matrix dst = MatrixOf(floats, kRows, kCols, c.data());
+    ASSERT_EQ(rl_mul_batch(&lhs, &rhs, &params, &batch, context.get(), &dst),
+              RL_OK)
+        << rl_last_error();
+    EXPECT_EQ(c, expected) << i;
+    expected.resize(kSize);
+
+    c = before;
+    ASSERT_EQ(rl_mul(&lhs, &rhs, &params, context.get(), &dst), RL_OK)
+        << rl_last_error();
+    c.resize(kSize);
+    EXPECT_EQ(c, expected) << i;
+
+    // The group's second product has none.
+    c.assign(kSize, 0.5f);
+    std::vector<float> d(kSize);
+    const rl_matrix plain = MatrixOf(floats, kRows, kCols, d.data());
+    const rl_product products[] = {
+        {sizeof(rl_product), &lhs, &rhs, &params, &dst},
+        {sizeof(rl_product), &lhs, &rhs, nullptr, &plain}};
+    ASSERT_EQ(rl_mul_group(products, 2, 0, context.get()), RL_OK)
+        << rl_last_error();
+    EXPECT_EQ(c, expected) << i;
+
+    // A plan keeps what it needs of the structs.
+    c.assign(kSize, 0.5f);
+    rl_plan* made = nullptr;
+    ASSERT_EQ(rl_plan_create(&made), RL_OK);
+    const PlanPtr plan(made);
+    {
+      const rl_post_ops given_ops = ops;
+      rl_params given = params;
+      given.post_ops = &given_ops;
+      ASSERT_EQ(rl_plan_prepare(made, &lhs, &rhs, &given, nullptr, 1,
+                                context.get(), &dst),
+                RL_OK)
+          << rl_last_error();
+    }
+    std::int32_t num_threads = 0;
+    EXPECT_EQ(rl_plan_num_threads(made, &num_threads), RL_OK);
+    EXPECT_EQ(num_threads, 1);
+    ASSERT_EQ(rl_plan_run(made, 0), RL_OK);
+    ASSERT_EQ(rl_plan_finish(made), RL_OK);
+    EXPECT_EQ(c, expected) << i;
+  }
+}
+
+TEST(CInterface, RefusesBadPostOps) {
+  alignas(8) float a[4] = {1, 2, 3, 4}, b[4] = {1, 0, 0, 1};
+  float c[4] = {5, 5, 5, 5};
+  const ContextPtr context = NewContext();
+  const MatrixSpec floats = {Scalar::kF32};
+  const rl_matrix lhs = MatrixOf(floats, 2, 2, a),
+                  rhs = MatrixOf(floats, 2, 2, b);
+  const rl_matrix dst = MatrixOf(floats, 2, 2, c);
+  rl_params params = Struct<rl_params>();
+  const struct {
+    const char* text;
+    std::function<void(rl_post_ops*, rl_matrix*)> spoil;
+  } lines[] = {
+      {"unknown activation 8", [](auto* ops, auto*) { ops->activation = 8; }},
+      {"unknown activation -1", [](auto* ops, auto*) { ops->activation = -1; }},
+      {"slope_per_channel is not aligned",
+       [&](auto* ops, auto*) {
+         ops->slope_per_channel = reinterpret_cast<const float*>(
+             reinterpret_cast<const char*>(a) + 2);
+       }},
+      {"factor is set twice",
+       [&](auto* ops, auto* matrix) {
+         ops->factor = matrix;
+         ops->factor_per_channel = a;
+       }},
+      {"residual has size = 3",
+       [](auto* ops, auto* matrix) {
+         ops->residual = matrix;
+         matrix->size = 3;
+       }},
+      {"residual must have zero_point 0, not 1",
+       [](auto* ops, auto* matrix) {
+         ops->residual = matrix;
+         matrix->zero_point = 1;
+       }},
+      {"factor (float, 2x3",
+       [](auto* ops, auto* matrix) {
+         ops->factor = matrix;
+         matrix->cols = 3;
+       }},
+      {"factor (int32, 2x2",
+       [](auto* ops, auto* matrix) {
+         ops->factor = matrix;
+         matrix->type = RL_INT32;
+       }},
+      {"shares elements with factor",
+       [&](auto* ops, auto* matrix) {
+         ops->factor = matrix;
+         matrix->data = c;
+       }},
+  };
+  for (const auto& line : lines) {
+    rl_post_ops ops = Struct<rl_post_ops>();
+    rl_matrix matrix = MatrixOf(floats, 2, 2, a);
+    line.spoil(&ops, &matrix);
+    params.post_ops = &ops;
+    EXPECT_EQ(rl_mul(&lhs, &rhs, &params, context.get(), &dst),
+              RL_INVALID_ARGUMENT)
+        << line.text;
+    EXPECT_THAT(rl_last_error(), HasSubstr(line.text));
+    EXPECT_EQ(c[0] + c[1] + c[2] + c[3], 20) << line.text;
+  }
+}
+
 // Three products, as a batch, as a group and by a plan on two threads.
 TEST(CInterface, Batches) {
   std::vector<float> a(3 * 2 * 4), b(4 * 5), c(3 * 2 * 5), expected(c.size());
@@ -737,12 +993,82 @@ TEST(CInterface, Contexts) {
   EXPECT_EQ(rl_context_set_executor(context, nullptr), RL_OK);
 }
 
+TEST(CInterface, SettingsOfContexts) {
+  const ContextPtr context = NewContext();
+  const struct {
+    int setting;
+    std::int64_t at_first, good, bad;
+  } lines[] = {
+      {RL_MAX_THREADS, 1, 3, 0},
+      {RL_MAX_THREADS, 3, 2, std::int64_t{1} << 32},
+      {RL_FORCE_THREADS, 0, 1, 2},
+      {RL_FLOAT_SUMS, RL_SUM_IN_ORDER, RL_SUM_IN_ANY_ORDER, 3},
+      {RL_TUNING, RL_TUNE_AUTO, RL_TUNE_IN_ORDER, -1},
+      {RL_CACHE_LIMIT_BYTES, PTRDIFF_MAX, 1000, -1},
+      {RL_SPIN_MICROSECONDS, 2000, 150, -1},
+  };
+  std::int64_t value = 0;
+  for (const auto& line : lines) {
+    const auto get = [&] {
+      EXPECT_EQ(rl_context_get(context.get(), line.setting, &value), RL_OK);
+      return value;
+    };
+    EXPECT_EQ(get(), line.at_first) << line.setting;
+    EXPECT_EQ(rl_context_set(context.get(), line.setting, line.good), RL_OK);
+    EXPECT_EQ(rl_context_set(context.get(), line.setting, line.bad),
+              RL_INVALID_ARGUMENT);
+    EXPECT_THAT(rl_last_error(), HasSubstr(", not in ["));
+    EXPECT_EQ(get(), line.good) << line.setting;
+  }
+  for (const int setting : {RL_CACHE_BYTES, RL_LAST_THREADS, RL_ADVISORIES}) {
+    EXPECT_EQ(rl_context_get(context.get(), setting, &value), RL_OK);
+    EXPECT_EQ(value, 0);
+    EXPECT_EQ(rl_context_set(context.get(), setting, 0), RL_INVALID_ARGUMENT);
+    EXPECT_THAT(rl_last_error(), HasSubstr("cannot be set"));
+  }
+  for (const int setting : {0, RL_ADVISORIES + 1, -1}) {
+    EXPECT_EQ(rl_context_set(context.get(), setting, 1), RL_INVALID_ARGUMENT);
+    EXPECT_EQ(rl_context_get(context.get(), setting, &value),
+              RL_INVALID_ARGUMENT);
+    EXPECT_THAT(rl_last_error(), HasSubstr("unknown setting"));
+  }
+  SmallCall call;
+  call.lhs.cache_policy = RL_ALWAYS_CACHE;
+  ASSERT_EQ(call.Run(), RL_OK);
+  EXPECT_EQ(rl_context_get(call.context.get(), RL_CACHE_BYTES, &value), RL_OK);
+  EXPECT_GT(value, 0);
+  EXPECT_EQ(rl_context_get(call.context.get(), RL_LAST_THREADS, &value), RL_OK);
+  EXPECT_EQ(value, 1);
+}
+
+// One context's workers serve another one, which outlives it.
+TEST(CInterface, SharedWorkers) {
+  ContextPtr first = NewContext(2);
+  EXPECT_EQ(rl_context_set(first.get(), RL_SPIN_MICROSECONDS, 77), RL_OK);
+  rl_context* made = nullptr;
+  ASSERT_EQ(rl_context_create_sharing(first.get(), &made), RL_OK);
+  const ContextPtr second(made);
+  first.reset();
+  std::int64_t value = 0;
+  EXPECT_EQ(rl_context_get(made, RL_SPIN_MICROSECONDS, &value), RL_OK);
+  EXPECT_EQ(value, 77);
+  EXPECT_EQ(rl_context_set_threads(made, 2), RL_OK);
+  int calls[16] = {};
+  ASSERT_EQ(rl_context_parallel_for(
+                made, 16,
+                [](void* argument, int i) { ++static_cast<int*>(argument)[i]; },
+                calls),
+            RL_OK);
+  for (const int count : calls) EXPECT_EQ(count, 1);
+}
+
 TEST(CInterface, Info) {
   rl_info info = Struct<rl_info>();
   ASSERT_EQ(rl_get_info(&info), RL_OK);
   EXPECT_EQ(info.compiled_paths, PathNames(CompiledPaths()));
   EXPECT_EQ(info.paths, PathNames(Context().runtime_enabled_paths()));
   EXPECT_GT(info.l1d_bytes, 0);
+  EXPECT_GE(info.default_threads, 1);
   info.size = 4;
   EXPECT_EQ(rl_get_info(&info), RL_INVALID_ARGUMENT);
 }
