@@ -91,7 +91,7 @@ void Release(Array* array) {
 }
 
 static int SetShape(const char* name, Array* array, Py_ssize_t ndim) {
-  if (ndim == 1 || ndim == 2) {
+  if (ndim >= 1 && ndim <= 3) {
     array->ndim = ndim;
     array->shape[1] = 1;
     array->strides[1] = kTypes[array->type].bytes;
@@ -124,17 +124,13 @@ static int TakeDlpack(const char* name, PyObject* object, Array* array) {
     return 0;
   }
   if (!SetShape(name, array, tensor->ndim)) return 0;
-  for (i = 0; i < tensor->ndim; ++i) {
+  for (i = tensor->ndim - 1; i >= 0; --i) {
     array->shape[i] = (Py_ssize_t)tensor->shape[i];
-    if (tensor->strides != NULL) {
-      array->strides[i] =
-          (Py_ssize_t)tensor->strides[i] * kTypes[array->type].bytes;
-    }
-  }
-  if (tensor->strides == NULL) {
-    array->strides[0] = tensor->ndim == 2
-                            ? array->shape[1] * kTypes[array->type].bytes
-                            : kTypes[array->type].bytes;
+    array->strides[i] =
+        tensor->strides != NULL
+            ? (Py_ssize_t)tensor->strides[i] * kTypes[array->type].bytes
+        : i == tensor->ndim - 1 ? kTypes[array->type].bytes
+                                : array->strides[i + 1] * array->shape[i + 1];
   }
   array->data = (char*)tensor->data + tensor->byte_offset;
   return 1;
@@ -215,10 +211,10 @@ int Take(const char* name, PyObject* object, Array* array) {
   return 0;
 }
 
-// A one-dimensional array without gaps, of `length` elements of this type.
-const void* Vector(const char* name, PyObject* object, int type,
-                   Py_ssize_t length, Array* array) {
-  if (!Take(name, object, array)) return NULL;
+// The elements of an array of one dimension without gaps, `length` of this
+// type.
+const void* Elements(const char* name, const Array* array, int type,
+                     Py_ssize_t length) {
   if (array->ndim != 1 || array->type != type ||
       (array->shape[0] > 1 && array->strides[0] != kTypes[type].bytes)) {
     PyErr_Format(PyExc_ValueError,
@@ -233,14 +229,45 @@ const void* Vector(const char* name, PyObject* object, int type,
   }
   return array->data != NULL ? array->data : "";  // an empty one
 }
+const void* Vector(const char* name, PyObject* object, int type,
+                   Py_ssize_t length, Array* array) {
+  return Take(name, object, array) ? Elements(name, array, type, length) : NULL;
+}
 
-// The layout of a held array.
+// A held array of two dimensions, or one of three that is a batch: sets *count,
+// unless it is -1, where it must be the same, and *stride.
+int DescribeBatch(const char* name, const Array* array, rl_matrix* matrix,
+                  ptrdiff_t* count, ptrdiff_t* stride) {
+  const Py_ssize_t bytes = kTypes[array->type].bytes;
+  Array inner;
+  if (array->ndim != 3) return Describe(name, array, matrix);
+  if (*count != -1 && *count != array->shape[0]) {
+    PyErr_Format(PyExc_ValueError, "%s has %zd matrices, not %zd", name,
+                 array->shape[0], *count);
+    return 0;
+  }
+  *count = array->shape[0];
+  if (*count > 1 && array->strides[0] % bytes != 0) {
+    PyErr_Format(PyExc_ValueError, "%s has matrices of odd strides", name);
+    return 0;
+  }
+  *stride = *count > 1 ? array->strides[0] / bytes : 0;
+  inner.data = array->data;
+  inner.type = array->type;
+  inner.ndim = 2;
+  memcpy(inner.shape, array->shape + 1, 2 * sizeof inner.shape[0]);
+  memcpy(inner.strides, array->strides + 1, 2 * sizeof inner.strides[0]);
+  return Describe(name, &inner, matrix);
+}
+
+// The layout of a held array of two dimensions.
 int Describe(const char* name, const Array* array, rl_matrix* matrix) {
   const Py_ssize_t bytes = kTypes[array->type].bytes;
   const Py_ssize_t rows = array->shape[0], cols = array->shape[1];
   Py_ssize_t row = array->strides[0], col = array->strides[1];
   if (array->ndim != 2) {
-    PyErr_Format(PyExc_ValueError, "%s has one dimension: reshape it", name);
+    PyErr_Format(PyExc_ValueError, "%s has %s: reshape it", name,
+                 array->ndim == 1 ? "one dimension" : "3 dimensions");
     return 0;
   }
   // A dimension of 1 has any stride.
@@ -271,14 +298,16 @@ int Describe(const char* name, const Array* array, rl_matrix* matrix) {
 }
 
 // A new NumPy array, row-major.
-PyObject* NewArray(Py_ssize_t rows, Py_ssize_t cols, int type) {
+PyObject* NewArray(const Py_ssize_t* shape_of, int ndim, int type) {
   PyObject *shape, *array;
   if (g_state.dtypes[type] == NULL) {
     PyErr_Format(PyExc_TypeError, "%s needs the package ml_dtypes",
                  kTypes[type].name);
     return NULL;
   }
-  shape = Py_BuildValue("(nn)", rows, cols);
+  shape = ndim == 2
+              ? Py_BuildValue("(nn)", shape_of[0], shape_of[1])
+              : Py_BuildValue("(nnn)", shape_of[0], shape_of[1], shape_of[2]);
   if (shape == NULL) return NULL;
   array = PyObject_CallFunctionObjArgs(g_state.empty, shape,
                                        g_state.dtypes[type], NULL);

@@ -12,12 +12,17 @@ State g_state;
 
 static const char* const kChannels[] = {"rows", "cols", NULL};
 static const char* const kRoundings[] = {"once", "twice", NULL};
-static const char* const kSums[] = {"in_order", "any_order", NULL};
+// RL_SUM_AS_CONTEXT is no one's name: mul has None.
+static const char* const kSums[] = {"of_context", "any_order", "in_order",
+                                    NULL};
 static const char* const kScalings[] = {"per_column", "per_group", NULL};
+static const char* const kActivationNames[] = {
+    "none",    "relu", "gelu",       "gelu_tanh", "silu",
+    "sigmoid", "tanh", "hard_swish", NULL};
 
 // An operand, packed or not: its shape is in the matrix either way.
 static int TakeOperand(const char* name, PyObject* object, Array* array,
-                       rl_matrix* matrix) {
+                       rl_matrix* matrix, ptrdiff_t* count, ptrdiff_t* stride) {
   if (HasType(object, g_state.packed_type) ||
       HasType(object, g_state.groups_type)) {
     const PackedObject* packed = (const PackedObject*)object;
@@ -28,7 +33,8 @@ static int TakeOperand(const char* name, PyObject* object, Array* array,
     matrix->type = packed->type;
     return 1;
   }
-  return Take(name, object, array) && Describe(name, array, matrix);
+  return Take(name, object, array) &&
+         DescribeBatch(name, array, matrix, count, stride);
 }
 
 // ## mul
@@ -51,6 +57,11 @@ enum {
   kInt7,
   kFloatSums,
   kActivations,
+  kActivationZeros,
+  kActivation,
+  kSlope,
+  kFactor,
+  kResidual,
   kThreads,
   kContext,
   kNumKeywords
@@ -72,6 +83,11 @@ static const char* const kKeywords[] = {"out",
                                         "int7",
                                         "float_sums",
                                         "activation_scales",
+                                        "activation_zero_points",
+                                        "activation",
+                                        "slope",
+                                        "factor",
+                                        "residual",
                                         "threads",
                                         "context"};
 static PyObject* g_keywords[kNumKeywords];  // interned
@@ -112,13 +128,19 @@ enum {
   kExponents,
   kLhsScales,
   kRhsScales,
+  kZeroArray,
+  kSlopes,
+  kFactorArray,
+  kResidualArray,
   kNumArrays
 };
 
 typedef struct {
   Array arrays[kNumArrays];
-  rl_matrix lhs, rhs, dst;
+  rl_matrix lhs, rhs, dst, factor, residual;
   rl_params params;
+  rl_post_ops post_ops;
+  rl_batch batch;  // count -1: none
   int32_t fixedpoint, exponent;
   float lhs_scale, rhs_scale;
 } Call;
@@ -176,7 +198,63 @@ static int ReadMultiplier(PyObject* object, Py_ssize_t channels, Call* call) {
   return call->params.multiplier_exponent != NULL;
 }
 
-static int ReadParams(PyObject* const* values, Call* call) {
+// A matrix for each product or for all, or a vector of a float per channel.
+static int ReadPostOperand(const char* name, PyObject* object,
+                           Py_ssize_t channels, Call* call, Array* array,
+                           rl_matrix* matrix, ptrdiff_t* stride,
+                           const rl_matrix** as_matrix,
+                           const float** as_channels) {
+  if (object == NULL) return 1;
+  call->params.post_ops = &call->post_ops;
+  if (!Take(name, object, array)) return 0;
+  if (array->ndim == 1) {
+    *as_channels = (const float*)Elements(name, array, RL_FLOAT32, channels);
+    return *as_channels != NULL;
+  }
+  *as_matrix = matrix;
+  if (array->ndim == 3 && call->batch.count == -1) {
+    PyErr_Format(PyExc_ValueError, "%s has 3 dimensions, and no operand has",
+                 name);
+    return 0;
+  }
+  return DescribeBatch(name, array, matrix, &call->batch.count, stride);
+}
+
+static int ReadPostOps(PyObject* const* values, Py_ssize_t channels,
+                       Call* call) {
+  rl_post_ops* const ops = &call->post_ops;
+  int32_t slope_per_channel = 0;
+  const float* slope = NULL;
+  float single = 0;
+  ops->size = sizeof *ops;
+  if (values[kActivation] != NULL) {
+    call->params.post_ops = ops;
+    if (!Choose("activation", values[kActivation], kActivationNames,
+                &ops->activation)) {
+      return 0;
+    }
+  }
+  if (values[kSlope] != NULL && ops->activation != RL_LEAKY_RELU) {
+    PyErr_SetString(PyExc_ValueError, "slope is for activation='relu'");
+    return 0;
+  }
+  if (!ReadScale("slope", values[kSlope], channels, &call->arrays[kSlopes],
+                 &single, &slope, &slope_per_channel)) {
+    return 0;
+  }
+  ops->slope = single;
+  if (slope_per_channel) ops->slope_per_channel = slope;
+  return ReadPostOperand("factor", values[kFactor], channels, call,
+                         &call->arrays[kFactorArray], &call->factor,
+                         &call->batch.factor_stride, &ops->factor,
+                         &ops->factor_per_channel) &&
+         ReadPostOperand("residual", values[kResidual], channels, call,
+                         &call->arrays[kResidualArray], &call->residual,
+                         &call->batch.residual_stride, &ops->residual,
+                         &ops->residual_per_channel);
+}
+
+static int ReadParams(PyObject* const* values, int groups_are_lhs, Call* call) {
   rl_params* const params = &call->params;
   const int is_integer =
       call->lhs.type <= RL_INT32 && call->rhs.type <= RL_INT32;
@@ -215,6 +293,14 @@ static int ReadParams(PyObject* const* values, Call* call) {
     params->beta = PyFloat_AsDouble(values[kBeta]);
     if (PyErr_Occurred()) return 0;
   }
+  if (values[kActivationZeros] != NULL) {
+    params->activation_zero_points = (const int8_t*)Vector(
+        "activation_zero_points", values[kActivationZeros], RL_INT8,
+        groups_are_lhs ? call->dst.cols : call->dst.rows,
+        &call->arrays[kZeroArray]);
+    if (params->activation_zero_points == NULL) return 0;
+  }
+  if (!ReadPostOps(values, channels, call)) return 0;
   return ReadScale("lhs_scale", values[kLhsScale], call->dst.rows,
                    &call->arrays[kLhsScales], &call->lhs_scale,
                    &params->lhs_scale, &params->lhs_scale_per_row) &&
@@ -255,6 +341,8 @@ static int ReadOperands(const char* name, PyObject* value, int32_t* lhs,
 // A result of what `values` ask for: given, or new.
 static PyObject* TakeDst(PyObject* const* values, Py_ssize_t rows,
                          Py_ssize_t cols, Call* call) {
+  const Py_ssize_t shape[] = {call->batch.count, rows, cols};
+  const int is_batch = call->batch.count != -1;
   PyObject* out = values[kOut];
   if (out != NULL) {
     Py_INCREF(out);
@@ -268,11 +356,18 @@ static PyObject* TakeDst(PyObject* const* values, Py_ssize_t rows,
       type = TypeOf(values[kDtype]);
       if (type == 0) return NULL;
     }
-    out = NewArray(rows, cols, type);
+    out = NewArray(is_batch ? shape : shape + 1, is_batch ? 3 : 2, type);
     if (out == NULL) return NULL;
   }
   if (!Take("out", out, &call->arrays[kDst]) ||
-      !Describe("out", &call->arrays[kDst], &call->dst)) {
+      !DescribeBatch("out", &call->arrays[kDst], &call->dst, &call->batch.count,
+                     &call->batch.dst_stride)) {
+    Py_DECREF(out);
+    return NULL;
+  }
+  if (is_batch != (call->arrays[kDst].ndim == 3)) {
+    PyErr_SetString(PyExc_ValueError,
+                    "out has 3 dimensions where an operand has, and else 2");
     Py_DECREF(out);
     return NULL;
   }
@@ -295,8 +390,10 @@ static PyObject* MulCall(PyObject* const* args, PyObject** values, Call* call) {
   Py_ssize_t cols;
   rl_context* const context = ContextOf(values[kContext]);
   if (context == NULL ||
-      !TakeOperand("lhs", args[0], &call->arrays[kLhs], &call->lhs) ||
-      !TakeOperand("rhs", args[1], &call->arrays[kRhs], &call->rhs)) {
+      !TakeOperand("lhs", args[0], &call->arrays[kLhs], &call->lhs,
+                   &call->batch.count, &call->batch.lhs_stride) ||
+      !TakeOperand("rhs", args[1], &call->arrays[kRhs], &call->rhs,
+                   &call->batch.count, &call->batch.rhs_stride)) {
     return NULL;
   }
   // Weights with group scales on the right stand for their transpose.
@@ -312,7 +409,7 @@ static PyObject* MulCall(PyObject* const* args, PyObject** values, Call* call) {
     Py_DECREF(out);
     return NULL;
   }
-  if (!ReadParams(values, call) ||
+  if (!ReadParams(values, HasType(args[0], g_state.groups_type), call) ||
       !ReadOperands("cache", values[kCache], &call->lhs.cache_policy,
                     &call->rhs.cache_policy, RL_ALWAYS_CACHE) ||
       !ReadOperands("int7", values[kInt7], &call->lhs.value_range,
@@ -321,7 +418,11 @@ static PyObject* MulCall(PyObject* const* args, PyObject** values, Call* call) {
     return NULL;
   }
   Py_BEGIN_ALLOW_THREADS;
-  status = rl_mul(&call->lhs, &call->rhs, &call->params, context, &call->dst);
+  status =
+      call->batch.count == -1
+          ? rl_mul(&call->lhs, &call->rhs, &call->params, context, &call->dst)
+          : rl_mul_batch(&call->lhs, &call->rhs, &call->params, &call->batch,
+                         context, &call->dst);
   Py_END_ALLOW_THREADS;
   if (status != RL_OK) {
     Py_DECREF(out);
@@ -351,6 +452,8 @@ static PyObject* Mul(PyObject* self, PyObject* const* args, Py_ssize_t nargs,
     call.arrays[i].type = 0;
     call.arrays[i].read_only = 0;
   }
+  call.batch.size = sizeof call.batch;
+  call.batch.count = -1;
   result = MulCall(args, values, &call);
   for (i = 0; i < kNumArrays; ++i) Release(&call.arrays[i]);
   return result;
@@ -360,19 +463,24 @@ static PyObject* Mul(PyObject* self, PyObject* const* args, Py_ssize_t nargs,
 
 static PyObject* ContextNew(PyTypeObject* type, PyObject* args,
                             PyObject* kwargs) {
-  static char* keywords[] = {"threads", "paths", NULL};
+  static char* keywords[] = {"threads", "paths", "workers_of", NULL};
   int threads = 1;
   const char* paths = NULL;
+  PyObject* other = NULL;
   ContextObject* self;
   rl_status status;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|iz:Context", keywords,
-                                   &threads, &paths)) {
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|izO:Context", keywords,
+                                   &threads, &paths, &other)) {
     return NULL;
   }
+  if (other == Py_None) other = NULL;
+  if (other != NULL && ContextOf(other) == NULL) return NULL;
   self =
       (ContextObject*)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
   if (self == NULL) return NULL;
-  status = rl_context_create(&self->context);
+  status = other == NULL
+               ? rl_context_create(&self->context)
+               : rl_context_create_sharing(ContextOf(other), &self->context);
   if (status == RL_OK) status = rl_context_set_threads(self->context, threads);
   if (status == RL_OK && paths != NULL) {
     status = rl_context_set_paths(self->context, paths);
@@ -403,6 +511,53 @@ static PyObject* ContextLast(PyObject* self, void* kernel) {
                                              : rl_context_last_path(context));
 }
 
+static const char* const kTunings[] = {"auto", "in_order", "out_of_order",
+                                       NULL};
+
+// The names of a setting's values; null: it is a number.
+static const char* const* NamesOf(int32_t setting) {
+  return setting == RL_FLOAT_SUMS ? kSums
+         : setting == RL_TUNING   ? kTunings
+                                  : NULL;
+}
+
+static PyObject* ContextGet(PyObject* self, void* setting_as_pointer) {
+  const int32_t setting = (int32_t)(intptr_t)setting_as_pointer;
+  int64_t value = 0;
+  const rl_status status =
+      rl_context_get(((ContextObject*)self)->context, setting, &value);
+  if (status != RL_OK) return RaiseStatus(status);
+  return NamesOf(setting) != NULL
+             ? PyUnicode_FromString(NamesOf(setting)[value])
+             : PyLong_FromLongLong(value);
+}
+
+static int ContextSet(PyObject* self, PyObject* object,
+                      void* setting_as_pointer) {
+  const int32_t setting = (int32_t)(intptr_t)setting_as_pointer;
+  rl_context* const context = ((ContextObject*)self)->context;
+  int64_t value = 0;
+  int32_t index = 0;
+  rl_status status;
+  if (object == NULL) {
+    PyErr_SetString(PyExc_AttributeError, "a setting cannot be deleted");
+    return -1;
+  }
+  if (NamesOf(setting) == NULL) {
+    value = PyLong_AsLongLong(object);
+    if (value == -1 && PyErr_Occurred()) return -1;
+  } else {
+    if (!Choose("the setting", object, NamesOf(setting), &index)) return -1;
+    value = index;
+  }
+  Py_BEGIN_ALLOW_THREADS;
+  status = rl_context_set(context, setting, value);
+  Py_END_ALLOW_THREADS;
+  if (status == RL_OK) return 0;
+  RaiseStatus(status);
+  return -1;
+}
+
 static PyMethodDef context_methods[] = {
     {"clear_cache", ContextClearCache, METH_NOARGS,
      "clear_cache()\n--\n\nForgets cached operands: before their data "
@@ -412,6 +567,28 @@ static PyGetSetDef context_getset[] = {
     {"last_path", ContextLast, NULL, "The path of the last product.", NULL},
     {"last_kernel", ContextLast, NULL, "The kernel of the last product.",
      &g_state},
+#define SETTING(name, number, text) \
+  { name, ContextGet, ContextSet, text, (void*)(intptr_t)(number) }
+    SETTING("threads", RL_MAX_THREADS, "At most so many threads."),
+    SETTING("force_threads", RL_FORCE_THREADS,
+            "1: always so many, also where fewer are faster."),
+    SETTING("float_sums", RL_FLOAT_SUMS,
+            "'in_order' or 'any_order', for calls that leave it open."),
+    SETTING("tuning", RL_TUNING, "'auto', 'in_order' or 'out_of_order' cores."),
+    SETTING("cache_limit_bytes", RL_CACHE_LIMIT_BYTES,
+            "The limit of cached operands' packed forms."),
+    SETTING("spin_microseconds", RL_SPIN_MICROSECONDS,
+            "How long workers without work spin before they sleep."),
+#undef SETTING
+#define RESULT(name, number, text) \
+  { name, ContextGet, NULL, text, (void*)(intptr_t)(number) }
+    RESULT("cache_bytes", RL_CACHE_BYTES, "Bytes of cached operands."),
+    RESULT("last_threads", RL_LAST_THREADS, "Threads of the last product."),
+    RESULT("advisories", RL_ADVISORIES,
+           "Advice since the last query, flags: 1 packs an operand in each "
+           "call,\n2 a stride of 4096 bytes, 4 int7 was promised of others, 8 "
+           "unaligned for AMX."),
+#undef RESULT
     {NULL, NULL, NULL, NULL, NULL}};
 static PyType_Slot context_slots[] = {
     {Py_tp_new, (void*)ContextNew},
@@ -419,11 +596,12 @@ static PyType_Slot context_slots[] = {
     {Py_tp_methods, context_methods},
     {Py_tp_getset, context_getset},
     {Py_tp_doc,
-     "Context(threads=1, paths=None)\n--\n\n"
+     "Context(threads=1, paths=None, workers_of=None)\n--\n\n"
      "Threads, permitted paths (\"avx2,avx512vnni\"; None: all) and the cache\n"
      "of packed operands. Calls of mul with one Context take turns; use one "
      "per\n"
-     "thread to run products side by side."},
+     "thread to run products side by side. workers_of: a Context whose worker\n"
+     "threads serve this one, too. Attributes are its other settings."},
     {0, NULL}};
 static PyType_Spec context_spec = {"ruy_like.Context", sizeof(ContextObject), 0,
                                    Py_TPFLAGS_DEFAULT, context_slots};
@@ -438,11 +616,11 @@ static PyObject* Info(PyObject* self, PyObject* ignored) {
   info.size = sizeof info;
   status = rl_get_info(&info);
   if (status != RL_OK) return RaiseStatus(status);
-  return Py_BuildValue("{s:s,s:s,s:s,s:s,s:n,s:n,s:n}", "version", rl_version(),
-                       "features", info.features, "compiled_paths",
-                       info.compiled_paths, "paths", info.paths, "l1d_bytes",
-                       info.l1d_bytes, "l2_bytes", info.l2_bytes, "l3_bytes",
-                       info.l3_bytes);
+  return Py_BuildValue(
+      "{s:s,s:s,s:s,s:s,s:n,s:n,s:n,s:n}", "version", rl_version(), "features",
+      info.features, "compiled_paths", info.compiled_paths, "paths", info.paths,
+      "l1d_bytes", info.l1d_bytes, "l2_bytes", info.l2_bytes, "l3_bytes",
+      info.l3_bytes, "default_threads", info.default_threads);
 }
 
 static PyMethodDef functions[] = {
@@ -452,11 +630,15 @@ static PyMethodDef functions[] = {
      "lhs_scale=None,\n"
      "    rhs_scale=None, lhs_zero_point=0, rhs_zero_point=0,\n"
      "    out_zero_point=0, cache='none', int7='none',\n"
-     "    float_sums='in_order', activation_scales='per_column', threads=0,\n"
-     "    context=None)\n--\n\n"
+     "    float_sums=None, activation_scales='per_column',\n"
+     "    activation_zero_points=None, activation='none', slope=None, "
+     "factor=None,\n"
+     "    residual=None, threads=0, context=None)\n--\n\n"
      "The product of lhs (M x K) and rhs (K x N), as an M x N array.\n\n"
      "lhs, rhs: arrays of two dimensions whose rows or columns are "
-     "contiguous:\n"
+     "contiguous, or\n"
+     "of three, for a batch (with the other one for all products, or one "
+     "each):\n"
      "NumPy's, other buffers, or what has __dlpack__; or a PackedMatrix, or\n"
      "GroupWeights (rows x depth; on the right they stand for their "
      "transpose).\n"
@@ -472,6 +654,15 @@ static PyMethodDef functions[] = {
      "bias: a value per channel (int32, float32, float64); channels: 'cols' "
      "or\n"
      "'rows' of the result. clamp: (min, max). beta: out = beta * out + ...\n"
+     "activation, factor, residual: float results are activation(...) * "
+     "factor +\n"
+     "residual; 'relu' (slope: a float, or float32 per channel), 'gelu',\n"
+     "'gelu_tanh', 'silu', 'sigmoid', 'tanh' or 'hard_swish'; arrays of the\n"
+     "result's shape, or of a float32 per channel. residual may be out.\n"
+     "float_sums: 'in_order' or 'any_order'; None: the context's.\n"
+     "activation_scales: 'per_column' or 'per_group', how GroupWeights' float\n"
+     "activations are quantized; activation_zero_points: int8 ones' zero "
+     "points.\n"
      "cache, int7: 'lhs', 'rhs', 'both' are constant, or within [-63, 63].\n"
      "ValueError with the reason for what cannot be multiplied; out is then\n"
      "untouched. The GIL is released."},

@@ -46,7 +46,7 @@ typedef struct {
   PyObject* capsule;
   void* data;
   int type;
-  Py_ssize_t ndim, shape[2], strides[2];  // strides in bytes
+  Py_ssize_t ndim, shape[3], strides[3];  // strides in bytes
   int read_only;
 } Array;
 
@@ -66,10 +66,14 @@ PyObject* RaiseStatus(rl_status status);
 int TypeOf(PyObject* dtype);
 void Release(Array* array);
 int Take(const char* name, PyObject* object, Array* array);
+const void* Elements(const char* name, const Array* array, int type,
+                     Py_ssize_t length);
 const void* Vector(const char* name, PyObject* object, int type,
                    Py_ssize_t length, Array* array);
 int Describe(const char* name, const Array* array, rl_matrix* matrix);
-PyObject* NewArray(Py_ssize_t rows, Py_ssize_t cols, int type);
+int DescribeBatch(const char* name, const Array* array, rl_matrix* matrix,
+                  ptrdiff_t* count, ptrdiff_t* stride);
+PyObject* NewArray(const Py_ssize_t* shape, int ndim, int type);
 int Choose(const char* name, PyObject* object, const char* const* names,
            int32_t* index);
 int ToInt32(const char* name, PyObject* object, int32_t* value);

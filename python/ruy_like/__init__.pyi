@@ -11,9 +11,28 @@ _Operand = Union[_Array, PackedMatrix, GroupWeights]
 _Which = Literal["none", "lhs", "rhs", "both"]
 
 class Context:
-    last_path: str
-    last_kernel: str
-    def __new__(cls, threads: int = 1, paths: Optional[str] = None) -> Context: ...
+    threads: int
+    force_threads: int
+    float_sums: Literal["in_order", "any_order"]
+    tuning: Literal["auto", "in_order", "out_of_order"]
+    cache_limit_bytes: int
+    spin_microseconds: int
+    @property
+    def cache_bytes(self) -> int: ...
+    @property
+    def last_threads(self) -> int: ...
+    @property
+    def advisories(self) -> int: ...
+    @property
+    def last_path(self) -> str: ...
+    @property
+    def last_kernel(self) -> str: ...
+    def __new__(
+        cls,
+        threads: int = 1,
+        paths: Optional[str] = None,
+        workers_of: Optional[Context] = None,
+    ) -> Context: ...
     def clear_cache(self) -> None: ...
 
 class PackedMatrix:
@@ -57,8 +76,15 @@ def mul(
     out_zero_point: int = 0,
     cache: _Which = "none",
     int7: _Which = "none",
-    float_sums: Literal["in_order", "any_order"] = "in_order",
+    float_sums: Optional[Literal["in_order", "any_order"]] = None,
     activation_scales: Literal["per_column", "per_group"] = "per_column",
+    activation_zero_points: Optional[_Array] = None,
+    activation: Literal[
+        "none", "relu", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh", "hard_swish"
+    ] = "none",
+    slope: Union[None, float, _Array] = None,
+    factor: Optional[_Array] = None,
+    residual: Optional[_Array] = None,
     threads: int = 0,
     context: Optional[Context] = None,
 ) -> np.ndarray: ...

@@ -1,5 +1,6 @@
 """ruy_like's Python package against NumPy in int64 and float64."""
 
+import math
 import pathlib
 import re
 import threading
@@ -193,6 +194,119 @@ def test_dlpack():
     np.testing.assert_array_equal(np.from_dlpack(rl.mul(a, b)), expected)
 
 
+ACTIVATIONS = {
+    "none": lambda x: x,
+    "relu": lambda x: np.maximum(x, 0),
+    "gelu": lambda x: x * 0.5 * (1 + np.vectorize(math.erf)(x / np.sqrt(2))),
+    "gelu_tanh": lambda x: x * 0.5 * (
+        1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))),
+    "silu": lambda x: x / (1 + np.exp(-x)),
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "tanh": np.tanh,
+    "hard_swish": lambda x: x * np.clip(x + 3, 0, 6) / 6,
+}
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_activations(activation):
+    a = rng.standard_normal((5, 12)).astype(np.float32)
+    b = rng.standard_normal((12, 6)).astype(np.float32)
+    factor = rng.standard_normal((5, 6)).astype(np.float32)
+    residual = rng.standard_normal(6).astype(np.float32)
+    right = ACTIVATIONS[activation](a.astype(float) @ b)
+    close = {"rtol": 1e-5, "atol": 1e-5}
+    np.testing.assert_allclose(rl.mul(a, b, activation=activation), right, **close)
+    np.testing.assert_allclose(
+        rl.mul(a, b, activation=activation, factor=factor, residual=residual),
+        right * factor + residual, **close)
+    # The other way round; the residual is what out has.
+    out = factor.copy()
+    rl.mul(a, b, out, activation=activation, factor=residual, residual=out)
+    np.testing.assert_allclose(out, right * residual + factor, **close)
+
+
+def test_slopes():
+    a, b = integers(np.int8, (3, 16)), integers(np.int8, (16, 4))
+    right = exact(a, b) * 0.5
+    slopes = np.array([0, 0.25, -1, 2], np.float32)
+    for slope in (0.125, slopes):
+        result = rl.mul(a, b, lhs_scale=0.5, activation="relu", slope=slope)
+        np.testing.assert_array_equal(
+            result, np.where(right < 0, right * slope, right))
+
+
+def test_batches():
+    a, b = integers(np.int8, (4, 3, 20)), integers(np.int8, (4, 20, 5))
+    right = exact(a, b)
+    np.testing.assert_array_equal(rl.mul(a, b), right)
+    np.testing.assert_array_equal(rl.mul(a[:, ::-1][:, ::-1], b), right)
+    np.testing.assert_array_equal(rl.mul(a[::2], b[::2]), right[::2])
+    # One of them for all, packed or not; two levels of one array.
+    np.testing.assert_array_equal(rl.mul(a, b[1]), exact(a, b[1]))
+    np.testing.assert_array_equal(rl.mul(a, rl.PackedMatrix(b[1])), exact(a, b[1]))
+    np.testing.assert_array_equal(rl.mul(a[0], b), exact(a[0], b))
+    heads = integers(np.int8, (3, 4, 20))
+    np.testing.assert_array_equal(
+        rl.mul(heads.transpose(1, 0, 2), b), exact(heads.transpose(1, 0, 2), b))
+    out = np.ones((3, 4, 5), np.int32)
+    rl.mul(heads.transpose(1, 0, 2), b, out.transpose(1, 0, 2), beta=2)
+    np.testing.assert_array_equal(
+        out.transpose(1, 0, 2), exact(heads.transpose(1, 0, 2), b) + 2)
+    np.testing.assert_array_equal(rl.mul(Tensor(a), Tensor(b)), right)
+    for count in (0, 1):
+        np.testing.assert_array_equal(rl.mul(a[:count], b[:count]), right[:count])
+    with pytest.raises(ValueError, match="negative"):
+        rl.mul(a[::-1], b)
+    factor = rng.standard_normal((4, 3, 5)).astype(np.float32)
+    residual = rng.standard_normal((3, 5)).astype(np.float32)
+    np.testing.assert_allclose(
+        rl.mul(a, b, lhs_scale=0.5, factor=factor, residual=residual),
+        right * 0.5 * factor + residual, rtol=1e-5)
+
+
+def test_activation_zero_points():
+    w = rng.standard_normal((6, 64)).astype(np.float32)
+    weights = rl.quantize.pack(w, bits=8, group_size=32)
+    x, scales = integers(np.int8, (3, 64)), np.array([1, 2, 0.5], np.float32)
+    zeros = np.array([3, -100, 0], np.int8)
+    result = rl.mul(x, weights, lhs_scale=scales, activation_zero_points=zeros)
+    right = (x.astype(float) - zeros[:, None]) * scales[:, None] @ w.T
+    assert np.linalg.norm(result - right) < 0.02 * np.linalg.norm(right)
+    left = rl.mul(weights, np.asfortranarray(x.T), rhs_scale=scales,
+                  activation_zero_points=zeros)
+    np.testing.assert_array_equal(left, result.T)
+
+
+def test_settings_of_contexts():
+    context = rl.Context(threads=2)
+    assert context.threads == 2 and context.float_sums == "in_order"
+    for name, value in (("threads", 3), ("force_threads", 1),
+                        ("float_sums", "any_order"), ("tuning", "in_order"),
+                        ("cache_limit_bytes", 1 << 40),
+                        ("spin_microseconds", 100)):
+        setattr(context, name, value)
+        assert getattr(context, name) == value
+    a = rng.standard_normal((64, 64)).astype(np.float32)
+    rl.mul(a, a, cache="rhs", context=context)
+    assert context.cache_bytes >= a.nbytes and context.last_threads >= 1
+    assert context.advisories == 0
+    context.clear_cache()
+    assert context.cache_bytes == 0
+    other = rl.Context(workers_of=context)
+    assert other.threads == 1 and other.spin_microseconds == 100
+    for error, name, value in ((ValueError, "threads", 0),
+                               (ValueError, "tuning", "fast"),
+                               (TypeError, "threads", "2"),
+                               (AttributeError, "last_threads", 1)):
+        with pytest.raises(error):
+            setattr(context, name, value)
+    with pytest.raises(AttributeError):
+        del context.threads
+    with pytest.raises(TypeError, match="Context"):
+        rl.Context(workers_of=3)
+    assert rl.info()["default_threads"] >= 1
+
+
 def test_bfloat16():
     ml_dtypes = pytest.importorskip("ml_dtypes")
     a = rng.standard_normal((4, 6)).astype(ml_dtypes.bfloat16)
@@ -205,6 +319,7 @@ def test_bfloat16():
 
 A = np.ones((3, 4), np.int8)
 B = np.ones((4, 5), np.int8)
+F = np.ones((4, 4), np.float32)
 
 
 @pytest.mark.parametrize("error,text,call", [
@@ -216,7 +331,25 @@ B = np.ones((4, 5), np.int8)
     (ValueError, "strides",
      lambda: rl.mul(np.broadcast_to(A[:1], (3, 4)), B)),
     (ValueError, "one dimension", lambda: rl.mul(A[0], B)),
-    (ValueError, "3 dimensions", lambda: rl.mul(A[None], B)),
+    (ValueError, "4 dimensions", lambda: rl.mul(A[None, None], B)),
+    (ValueError, "3 dimensions", lambda: rl.PackedMatrix(A[None])),
+    (ValueError, "rhs has 3 matrices, not 2",
+     lambda: rl.mul(np.ones((2, 3, 4), np.int8), np.ones((3, 4, 5), np.int8))),
+    (ValueError, "out has 3 dimensions where",
+     lambda: rl.mul(A, B, np.zeros((1, 3, 5), np.int32))),
+    (ValueError, "out has 3 dimensions where",
+     lambda: rl.mul(A[None], B, np.zeros((3, 5), np.int32))),
+    (ValueError, "sets post_ops", lambda: rl.mul(A, B, activation="gelu")),
+    (ValueError, "activation is 'swish'",
+     lambda: rl.mul(F, F, activation="swish")),
+    (ValueError, "slope is for activation='relu'",
+     lambda: rl.mul(F, F, activation="gelu", slope=1)),
+    (ValueError, "factor has 3 elements, not 4",
+     lambda: rl.mul(F, F, factor=F[0, :3])),
+    (ValueError, "residual .float, 3x4 .* does not have the shape",
+     lambda: rl.mul(F, F, residual=F[:3])),
+    (ValueError, "residual has 3 dimensions, and no operand has",
+     lambda: rl.mul(F, F, residual=F[None])),
     (TypeError, "format 'l'", lambda: rl.mul(A.astype(np.int64), B)),
     (TypeError, "no array", lambda: rl.mul(A, 3)),
     (TypeError, "by position", lambda: rl.mul(A)),
@@ -392,7 +525,7 @@ def test_page():
     """Every block of doc/python.md, one after the other."""
     page = pathlib.Path(__file__).parents[2] / "doc" / "python.md"
     blocks = re.findall("```python\n(.*?)```", page.read_text(), re.S)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     names = {}
     for block in blocks:
         exec(block, names)
