@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# test/bochs.sh <folder> <list>
+# test/bochs.sh <folder> <list> [<root>]
 #
 # Runs Linux programs in Bochs, which emulates a whole PC with a processor that has
-# AVX-512 and AVX-512-VNNI ("Tiger Lake"), on any machine. One boot runs all commands
+# AVX-512 and AVX-512-VNNI ("Tiger Lake"), on any machine. With <root>, a folder with
+# Bochs 3.0 and its libraries (third_party/install.sh avxvnni), the processor also has
+# AVX-VNNI ("Sapphire Rapids"). One boot runs all commands
 # of the list, a file with one on a line: a name, a tab, and a command for the shell,
 # whose program is an absolute path. <folder> is for the files that the boot needs,
 # and has the kernel, `vmlinuz` (third_party/install.sh avx512).
@@ -14,8 +16,19 @@
 # code is 0 when all exited with 0, else 1. BOCHS_SECONDS limits the whole run.
 set -euo pipefail
 
-[ $# = 2 ] || { echo "usage: $0 <folder> <list>" >&2; exit 2; }
+[ $# = 2 ] || [ $# = 3 ] || { echo "usage: $0 <folder> <list> [<root>]" >&2; exit 2; }
 folder=$1 list=$2
+
+bochs=bochs-bin share=/usr/share model=tigerlake kernel_options=
+if [ $# = 3 ]; then
+  # Its own C library's loader, since this system's is older.
+  libraries=$3/usr/lib/x86_64-linux-gnu
+  bochs="$libraries/ld-linux-x86-64.so.2 --library-path $libraries $3/usr/bin/bochs-bin"
+  export LTDL_LIBRARY_PATH=$libraries/bochs/plugins
+  share=$3/usr/share model=sapphire_rapids
+  # Linux does not boot with these parts of the emulation.
+  kernel_options="acpi=off ibt=off"
+fi
 
 root=$folder/root iso=$folder/iso
 rm -rf "$root" "$iso"
@@ -77,12 +90,12 @@ chmod +x "$root/init"
 cp "$folder/vmlinuz" "$iso/vmlinuz"
 cp /usr/lib/ISOLINUX/isolinux.bin /usr/lib/syslinux/modules/bios/ldlinux.c32 \
   "$iso/isolinux/"
-cat >"$iso/isolinux/isolinux.cfg" <<'EOF'
+cat >"$iso/isolinux/isolinux.cfg" <<EOF
 DEFAULT linux
 LABEL linux
  LINUX /vmlinuz
  INITRD /initrd
- APPEND console=ttyS0,115200 quiet loglevel=0 clearcpuid=pku,xsaves,xsavec,fsrm nokaslr mitigations=off tsc=reliable no_timer_check random.trust_cpu=on panic=-1 rdinit=/init
+ APPEND console=ttyS0,115200 quiet loglevel=0 clearcpuid=pku,xsaves,xsavec,fsrm nokaslr mitigations=off tsc=reliable no_timer_check random.trust_cpu=on panic=-1 rdinit=/init $kernel_options
 EOF
 xorriso -as mkisofs -quiet -o "$folder/boot.iso" -b isolinux/isolinux.bin \
   -c isolinux/boot.cat -no-emul-boot -boot-load-size 4 -boot-info-table "$iso" \
@@ -93,9 +106,9 @@ serial=$folder/serial
 cat >"$folder/bochsrc" <<EOF
 config_interface: textconfig
 display_library: term
-romimage: file=/usr/share/bochs/BIOS-bochs-latest
-vgaromimage: file=/usr/share/vgabios/vgabios.bin
-cpu: model=tigerlake, count=1, ips=4000000, reset_on_triple_fault=0
+romimage: file=$share/bochs/BIOS-bochs-latest
+vgaromimage: file=$share/vgabios/vgabios.bin
+cpu: model=$model, count=1, ips=4000000, reset_on_triple_fault=0
 clock: sync=none
 memory: guest=1024, host=1024
 ata0: enabled=1, ioaddr1=0x1f0, ioaddr2=0x3f0, irq=14
@@ -113,7 +126,7 @@ rm -f "$folder/boot.iso.lock"
 : >"$serial"
 # Its screen wants a terminal.
 TERM=vt100 timeout --kill-after=10 "${BOCHS_SECONDS:-3600}" \
-  script -qec "exec bochs-bin -q -f '$folder/bochsrc' -rc '$folder/debugger'" \
+  script -qec "exec $bochs -q -f '$folder/bochsrc' -rc '$folder/debugger'" \
   /dev/null </dev/null >"$folder/screen" 2>&1 &
 emulator=$!
 trap 'kill "$emulator" 2>/dev/null || true' EXIT

