@@ -11,7 +11,7 @@
 State g_state;
 
 static const char* const kChannels[] = {"rows", "cols", NULL};
-static const char* const kRoundings[] = {"once", "twice", NULL};
+static const char* const kRoundings[] = {"once", "twice", "float", NULL};
 // RL_SUM_AS_CONTEXT is no one's name: mul has None.
 static const char* const kSums[] = {"of_context", "any_order", "in_order",
                                     NULL};
@@ -647,10 +647,11 @@ static PyMethodDef functions[] = {
      "Types: README.md. int8, uint8 and int16 results are requantized:\n"
      "multiplier is (fixedpoint, exponent), ints or int32 arrays of a value "
      "per\n"
-     "channel; rounding 'twice' is gemmlowp's. lhs_scale and rhs_scale: "
-     "floats, or float32 arrays of a value "
+     "channel; rounding 'twice' is gemmlowp's; with 'float' it is by scales.\n"
+     "lhs_scale and rhs_scale: floats, or float32 arrays of a value per row "
+     "and "
      "per\n"
-     "row and per column, for float32 results of integers.\n"
+     "column, for float32 results of integers and for rounding='float'.\n"
      "bias: a value per channel (int32, float32, float64); channels: 'cols' "
      "or\n"
      "'rows' of the result. clamp: (min, max). beta: out = beta * out + ...\n"

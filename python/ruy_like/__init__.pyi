@@ -66,7 +66,7 @@ def mul(
     bias: Optional[_Array] = None,
     channels: Literal["rows", "cols"] = "cols",
     multiplier: Optional[Tuple[Any, Any]] = None,
-    rounding: Literal["once", "twice"] = "once",
+    rounding: Literal["once", "twice", "float"] = "once",
     clamp: Optional[Tuple[float, float]] = None,
     beta: Optional[float] = None,
     lhs_scale: Union[None, float, _Array] = None,

@@ -141,7 +141,8 @@ enum Kind : unsigned {
   kQuantizedDst = 4,
   kScaledDst = 8,
   kGroupScales = 16,
-  kAnyKind = 31,
+  kQuantizedByFloats = 32,  // RL_ROUND_FLOAT
+  kAnyKind = 63,
 };
 
 constexpr std::int32_t kMisaligned = std::numeric_limits<std::int32_t>::min();

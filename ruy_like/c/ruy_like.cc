@@ -173,10 +173,11 @@ RUY_LIKE_INLINE absl::Status ReadTypes(const rl_params& params, MulCall* call,
   }
   call->family = types->family;
   call->accum_scalar = accum;
-  *kind = IsFloat(accum) ? kFloatDst
-          : IsFloat(dst) ? kScaledDst
-          : dst == accum ? kRawDst
-                         : kQuantizedDst;
+  *kind = IsFloat(accum)                                 ? kFloatDst
+          : IsFloat(dst)                                 ? kScaledDst
+          : dst == accum                                 ? kRawDst
+          : params.multiplier_rounding == RL_ROUND_FLOAT ? kQuantizedByFloats
+                                                         : kQuantizedDst;
   return absl::OkStatus();
 }
 
@@ -266,6 +267,9 @@ ABSL_ATTRIBUTE_NOINLINE absl::Status ReadPostOps(const rl_post_ops* given,
   return absl::OkStatus();
 }
 
+constexpr unsigned kQuantized = kQuantizedDst | kQuantizedByFloats;
+constexpr unsigned kScaled = kScaledDst | kGroupScales | kQuantizedByFloats;
+
 // All but the matrices. `lhs_groups`: that operand has group scales.
 RUY_LIKE_INLINE absl::Status ReadParams(const rl_params* given, bool lhs_groups,
                                         bool rhs_groups, MulCall* call,
@@ -284,10 +288,10 @@ RUY_LIKE_INLINE absl::Status ReadParams(const rl_params* given, bool lhs_groups,
            RUY_LIKE_IS_GOOD(rhs_scale_per_col, 1) &&
            RUY_LIKE_IS_GOOD(multiplier_fixedpoint, 1, kQuantizedDst) &&
            RUY_LIKE_IS_GOOD(multiplier_exponent, 1, kQuantizedDst) &&
-           RUY_LIKE_IS_GOOD(multiplier_rounding, 1, kQuantizedDst) &&
-           RUY_LIKE_IS_GOOD(lhs_scale, 1, kScaledDst | kGroupScales) &&
-           RUY_LIKE_IS_GOOD(rhs_scale, 1, kScaledDst | kGroupScales) &&
-           RUY_LIKE_IS_GOOD(beta, 1, kAnyKind - kQuantizedDst) &&
+           RUY_LIKE_IS_GOOD(multiplier_rounding, RL_ROUND_FLOAT, kQuantized) &&
+           RUY_LIKE_IS_GOOD(lhs_scale, 1, kScaled) &&
+           RUY_LIKE_IS_GOOD(rhs_scale, 1, kScaled) &&
+           RUY_LIKE_IS_GOOD(beta, 1, kAnyKind - kQuantized) &&
            RUY_LIKE_IS_GOOD(float_sums, RL_SUM_IN_ORDER, kFloatDst) &&
            RUY_LIKE_IS_GOOD(activation_zero_points, 1, kGroupScales) &&
            RUY_LIKE_IS_GOOD(activation_scales, 1, kGroupScales) &&
@@ -303,7 +307,7 @@ RUY_LIKE_INLINE absl::Status ReadParams(const rl_params* given, bool lhs_groups,
   }
   RUY_LIKE_RETURN_IF_ERROR(CheckAlignment(
       "bias", given->bias, kind == kScaledDst ? type : call->accum_scalar));
-  call->quantized = kind == kQuantizedDst;
+  call->quantized = (kind & kQuantized) != 0;
   call->channel_dimension = static_cast<ChannelDimension>(given->channel_dim);
   call->float_sums =
       kind == kFloatDst ? SumsOf(given->float_sums) : FloatSums::kInOrder;

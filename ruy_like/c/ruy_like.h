@@ -70,8 +70,9 @@ enum { RL_LHS = 0, RL_RHS = 1 };              // Side
 enum { RL_PER_ROW = 0, RL_PER_COL = 1 };      // ChannelDimension
 // FloatSums; RL_SUM_AS_CONTEXT is the context's setting, by default in order.
 enum { RL_SUM_AS_CONTEXT = 0, RL_SUM_IN_ANY_ORDER = 1, RL_SUM_IN_ORDER = 2 };
-enum { RL_FULL_RANGE = 0, RL_INT7 = 1 };                   // ValueRange
-enum { RL_ROUND_ONCE = 0, RL_ROUND_TWICE = 1 };            // MultiplierRounding
+enum { RL_FULL_RANGE = 0, RL_INT7 = 1 };  // ValueRange
+// MultiplierRounding. RL_ROUND_FLOAT: scales in place of multipliers.
+enum { RL_ROUND_ONCE = 0, RL_ROUND_TWICE = 1, RL_ROUND_FLOAT = 2 };
 enum { RL_SCALE_PER_COLUMN = 0, RL_SCALE_PER_GROUP = 1 };  // ActivationScales
 enum {                                                     // CachePolicy
   RL_NEVER_CACHE = 0,
@@ -167,8 +168,9 @@ typedef struct rl_params {
   int32_t has_clamp;
   double clamp_min, clamp_max;
   double beta;  // all but quantized dst accumulate beta * dst
-  // Scaled dst: one value, or one per row of lhs or column of rhs. With group
-  // scales: those of int8 activations, one per row (lhs) or column (rhs).
+  // Scaled dst, or RL_ROUND_FLOAT: one value, or one per row of lhs or column
+  // of rhs. With group scales: those of int8 activations, one per row (lhs) or
+  // column (rhs).
   const float* lhs_scale;
   const float* rhs_scale;
   int32_t lhs_scale_per_row;  // 1: an array

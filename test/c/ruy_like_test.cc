@@ -71,7 +71,8 @@ rl_params ParamsOf(const Call& call) {
   params.clamp_min = p.clamp_min;
   params.clamp_max = p.clamp_max;
   if (!p.IsInteger()) params.float_sums = 2 - static_cast<int>(p.float_sums);
-  if (p.IsQuantized() && p.multiplier != MultiplierKind::kDefault) {
+  if (p.IsQuantized() && !p.HasScales() &&
+      p.multiplier != MultiplierKind::kDefault) {
     params.multiplier_fixedpoint = call.fixedpoint;
     params.multiplier_exponent = call.exponent;
     params.multiplier_per_channel = p.multiplier == MultiplierKind::kPerChannel;
@@ -79,7 +80,7 @@ rl_params ParamsOf(const Call& call) {
   if (p.IsQuantized()) {
     params.multiplier_rounding = static_cast<int>(p.rounding);
   }
-  if (p.IsScaled()) {
+  if (p.HasScales()) {
     const bool lhs = p.lhs_scale != ScaleKind::kDefault;
     const bool rhs = p.rhs_scale != ScaleKind::kDefault;
     params.lhs_scale = lhs ? call.lhs_scales : nullptr;
@@ -316,8 +317,18 @@ TEST(CInterface, RefusesBadCalls) {
          c->lhs.type = c->rhs.type = c->dst.type = RL_FLOAT32;
          c->params.float_sums = 3;
        }},
-      {"unknown multiplier_rounding 2",
-       [](auto* c) { c->params.multiplier_rounding = 2; }},
+      {"unknown multiplier_rounding 3",
+       [](auto* c) { c->params.multiplier_rounding = 3; }},
+      {"sets multiplier_exponent",
+       [](auto* c) {
+         c->params.multiplier_rounding = RL_ROUND_FLOAT;
+         c->params.multiplier_exponent = c->exponent;
+       }},
+      {"sets multiplier_rounding",
+       [](auto* c) {
+         c->lhs.type = c->rhs.type = c->dst.type = RL_FLOAT32;
+         c->params.multiplier_rounding = RL_ROUND_FLOAT;
+       }},
       {"unknown channel_dim 2", [](auto* c) { c->params.channel_dim = 2; }},
       {"unknown has_clamp -1", [](auto* c) { c->params.has_clamp = -1; }},
       {"max_num_threads is negative",

@@ -493,6 +493,17 @@ def test_rounding():
     assert np.abs(once - twice).max() == 1
 
 
+def test_float_requantized():
+    a, b = integers(np.int8, (6, 40)), integers(np.int8, (40, 8))
+    scales = np.linspace(0.001, 0.02, 8).astype(np.float32)
+    result = rl.mul(a, b, dtype="int8", rounding="float", lhs_scale=0.25,
+                    rhs_scale=scales, out_zero_point=-3)
+    right = np.rint(exact(a, b).astype(np.float32) * np.float32(0.25) * scales)
+    np.testing.assert_array_equal(result, np.clip(right - 3, -128, 127))
+    with pytest.raises(ValueError, match="sets multiplier_fixedpoint"):
+        rl.mul(a, b, dtype="int8", rounding="float", multiplier=(2**30, 0))
+
+
 def test_tables():
     table = np.array([-1, 0, 1, 2], np.int8)
     codes = rng.integers(0, 4, (5, 64)).astype(np.uint8)
