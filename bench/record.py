@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
 """Instructions that calls execute, recorded over commits.
 
-  bench/record.py append [--riscv]   counts, appends to bench/record/, makes the page
-  bench/record.py check [--riscv]    counts; fails where a call takes over 1% more
-                                     than in the last record, unless a commit since
-                                     then has the trailer Instructions-Rise: <reason>
-  bench/record.py page               makes bench/record/index.html
+  bench/record.py append [<target>]   counts, appends to bench/record/, makes the page
+  bench/record.py check [<target>]    counts; fails where a call takes over 1% more
+                                      than in the last record, unless a commit since
+                                      then has the trailer Instructions-Rise: <reason>
+  bench/record.py page                makes bench/record/index.html
 
 bench/record.sh builds what this counts and calls it. Counted are mul_calls of
 build/release under Callgrind, on the paths that every x86 of the last ten years has,
-and with --riscv those of build/riscv64 in qemu: numbers that are the same on every
-machine, but not with other compilers or C libraries, whose versions are noted: the
-check passes over a record with others, and says so. Times are not recorded here.
+and for the targets arm64 and riscv64 those of their builds in qemu: numbers that are
+the same on every machine, but not with other compilers or C libraries, whose versions
+are noted: the check passes over a record with others, and says so. Times are not
+recorded here.
 """
 import argparse
+import collections
 import datetime
 import json
 import os
@@ -44,6 +46,14 @@ CASES += [(scalar, 'rcc', 'none', (64, 256, cols))
           for scalar in ('s4g32', 's8g128') for cols in (1, 16)]
 
 
+Target = collections.namedtuple('Target', 'paths compiler')
+TARGETS = {
+    'x86': Target(('portable', 'avx', 'avx2'), 'c++'),
+    'arm64': Target(('portable', 'neon', 'neondot', 'neoni8mm', 'neonbf16'),
+                    'aarch64-linux-gnu-g++'),
+    'riscv64': Target(('portable', 'rvv128'), 'clang++-19')}
+
+
 def name_of(path, case):
   scalar, orders, cached, shape = case
   return ' '.join((path, scalar, orders, cached, 'x'.join(map(str, shape))))
@@ -55,7 +65,7 @@ def count_x86(folder):
   lines = ''.join(f'{scalar} {orders} {cached} {" ".join(map(str, shape))}\n'
                   for scalar, orders, cached, shape in CASES)
   counts = {}
-  for path in ('portable', 'avx2'):
+  for path in TARGETS['x86'].paths:
     out = os.path.join(folder, path)
     run = subprocess.run(
         ['valgrind', '--tool=callgrind', '-q', f'--callgrind-out-file={out}', program,
@@ -71,14 +81,15 @@ def count_x86(folder):
   return counts
 
 
-def count_riscv(folder):
+def count_emulated(target, folder):
   sys.path.insert(0, os.path.join(HERE, 'arm'))
   import instructions  # in that folder
-  counter = instructions.Counter(instructions.RISCV, folder)
-  program = os.path.join(ROOT, 'build/riscv64/bench/mul_calls')
-  cases = [case for case in CASES if case[3] == SHAPES[0]]
+  machine = {'arm64': instructions.ARM64, 'riscv64': instructions.RISCV}[target]
+  counter = instructions.Counter(machine, folder)
+  program = os.path.join(ROOT, f'build/{target}/bench/mul_calls')
+  cases = [case for case in CASES if case[3] == SHAPES[0] or target == 'arm64']
   return {name_of(path, case): int(number)
-          for path in ('portable', 'rvv128')
+          for path in TARGETS[target].paths
           for case, (number, _) in zip(cases, counter.count(program, path, cases))}
 
 
@@ -122,7 +133,7 @@ def rises(entry, counts):
 
 
 def make_page():
-  data = {target: read(target) for target in ('x86', 'riscv64')}
+  data = {target: read(target) for target in TARGETS}
   with open(os.path.join(RECORD, 'page.html')) as file:
     page = file.read()
   page = page.replace('/*DATA*/', json.dumps(data, separators=(',', ':')))
@@ -161,15 +172,16 @@ def check(target, counts, names, reasons):
 def main():
   parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
   parser.add_argument('command', choices=('append', 'check', 'page'))
-  parser.add_argument('--riscv', action='store_true')
+  parser.add_argument('target', nargs='?', choices=TARGETS, default='x86')
   args = parser.parse_args()
   if args.command == 'page':
     make_page()
     return
-  target = 'riscv64' if args.riscv else 'x86'
+  target = args.target
   with tempfile.TemporaryDirectory() as folder:
-    counts = count_riscv(folder) if args.riscv else count_x86(folder)
-  names = versions('clang++-19' if args.riscv else 'c++')
+    counts = (count_x86(folder) if target == 'x86' else
+              count_emulated(target, folder))
+  names = versions(TARGETS[target].compiler)
   reasons = reasons_since_record(target)
   ok = check(target, counts, names, reasons)
   if args.command == 'append' and ok:
