@@ -244,15 +244,20 @@ ABSL_ATTRIBUTE_NOINLINE absl::Status ReadPostOps(const rl_post_ops* given,
     return RUY_LIKE_IS_GOOD(activation, RL_HARD_SWISH) &&
            RUY_LIKE_IS_GOOD(slope_per_channel, 1) &&
            RUY_LIKE_IS_GOOD(factor_per_channel, 1) &&
-           RUY_LIKE_IS_GOOD(residual_per_channel, 1);
+           RUY_LIKE_IS_GOOD(residual_per_channel, 1) &&
+           RUY_LIKE_IS_GOOD(lhs_zero_points, 1) &&
+           RUY_LIKE_IS_GOOD(rhs_zero_points, 1);
   }));
   const std::ptrdiff_t channels =
       call->channel_dimension == ChannelDimension::kRow
           ? call->dst.layout.rows()
           : call->dst.layout.cols();
-  const auto span = [channels](const float* values) {
-    return absl::Span<const float>(
-        values, values == nullptr ? 0 : static_cast<std::size_t>(channels));
+  const auto span_of = [](const auto* values, std::ptrdiff_t count) {
+    return absl::MakeConstSpan(
+        values, values == nullptr ? 0 : static_cast<std::size_t>(count));
+  };
+  const auto span = [=](const float* values) {
+    return span_of(values, channels);
   };
   PostOps* const ops = new (memory) PostOps;
   ops->activation = static_cast<Activation>(given->activation);
@@ -263,6 +268,11 @@ ABSL_ATTRIBUTE_NOINLINE absl::Status ReadPostOps(const rl_post_ops* given,
   RUY_LIKE_RETURN_IF_ERROR(ReadPostOperand("residual", given->residual,
                                            span(given->residual_per_channel),
                                            &ops->residual));
+  ops->lhs_zero_points =
+      span_of(given->lhs_zero_points, call->dst.layout.rows());
+  ops->rhs_zero_points =
+      span_of(given->rhs_zero_points, call->dst.layout.cols());
+  ops->table = span_of(given->table, 256);
   internal::SetPostOps(ops, call);
   return absl::OkStatus();
 }
@@ -294,8 +304,7 @@ RUY_LIKE_INLINE absl::Status ReadParams(const rl_params* given, bool lhs_groups,
            RUY_LIKE_IS_GOOD(beta, 1, kAnyKind - kQuantized) &&
            RUY_LIKE_IS_GOOD(float_sums, RL_SUM_IN_ORDER, kFloatDst) &&
            RUY_LIKE_IS_GOOD(activation_zero_points, 1, kGroupScales) &&
-           RUY_LIKE_IS_GOOD(activation_scales, 1, kGroupScales) &&
-           RUY_LIKE_IS_GOOD(post_ops, 1, kFloatDst | kScaledDst | kGroupScales);
+           RUY_LIKE_IS_GOOD(activation_scales, 1, kGroupScales);
   }));
   // With group scales the bounds are floats for any dst.
   const Scalar type = kind == kGroupScales ? Scalar::kF32 : call->dst.scalar;

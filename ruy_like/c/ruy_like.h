@@ -130,7 +130,8 @@ typedef struct rl_matrix {
   const rl_packed* packed;
 } rl_matrix;
 
-// PostOps: what follows a product with a dst of floats,
+// PostOps: zero points of rows and columns, and what follows a product. With a
+// dst of floats,
 //
 //   dst = clamp(activation(acc + beta * dst + bias) * factor + residual)
 //
@@ -145,6 +146,11 @@ typedef struct rl_post_ops {
   const float* factor_per_channel;
   const rl_matrix* residual;
   const float* residual_per_channel;
+  // Of 8-bit operands whose own zero point is 0: one per row of lhs, one per
+  // column of rhs.
+  const int32_t* lhs_zero_points;
+  const int32_t* rhs_zero_points;
+  const uint8_t* table;  // 256 bytes: an 8-bit quantized dst is table[dst]
 } rl_post_ops;
 
 // MulParams, MulOptions and GroupMulParams in one. A field that the types have

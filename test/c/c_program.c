@@ -54,6 +54,9 @@ static void print_abi(void) {
   FIELD(rl_post_ops, factor_per_channel);
   FIELD(rl_post_ops, residual);
   FIELD(rl_post_ops, residual_per_channel);
+  FIELD(rl_post_ops, lhs_zero_points);
+  FIELD(rl_post_ops, rhs_zero_points);
+  FIELD(rl_post_ops, table);
   STRUCT(rl_pack_options);
   FIELD(rl_pack_options, size);
   FIELD(rl_pack_options, side);

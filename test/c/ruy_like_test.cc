@@ -301,9 +301,10 @@ TEST(CInterface, RefusesBadCalls) {
          c->dst.rows = c->dst.cols = c->lhs.rows = c->rhs.cols = 1;
          c->params.rhs_scale = reinterpret_cast<const float*>(c->a + 2);
        }},
-      {"sets post_ops",
+      {"activation, factor and residual are for",
        [](auto* c) {
          c->post_ops = Struct<rl_post_ops>();
+         c->post_ops.activation = RL_SIGMOID;
          c->params.post_ops = &c->post_ops;
        }},
       {"post_ops has size = 0",
@@ -880,6 +881,49 @@ TEST(CInterface, RefusesBadPostOps) {
     EXPECT_THAT(rl_last_error(), HasSubstr(line.text));
     EXPECT_EQ(c[0] + c[1] + c[2] + c[3], 20) << line.text;
   }
+}
+
+// What post-ops have for products of integers.
+TEST(CInterface, ZeroPointsAndTable) {
+  const std::int8_t a[] = {1, -2, 3, 4, 5, -6}, b[] = {7, 8, -9, 10, 11, 12};
+  const std::vector<std::int32_t> of_rows = {3, -128}, of_columns = {0, 127};
+  std::vector<std::uint8_t> table(256);
+  for (std::size_t i = 0; i < 256; ++i) {
+    table[i] = static_cast<std::uint8_t>(255 - i);
+  }
+  const std::int32_t exponent = -4;
+  const MatrixSpec ints = {Scalar::kI8};
+  const rl_matrix lhs = MatrixOf(ints, 2, 3, a), rhs = MatrixOf(ints, 3, 2, b);
+  std::int8_t c[4], expected[4];
+  const rl_matrix dst = MatrixOf(ints, 2, 2, c);
+  rl_params params = Struct<rl_params>();
+  params.multiplier_exponent = &exponent;
+  rl_post_ops ops = Struct<rl_post_ops>();
+  params.post_ops = &ops;
+  ops.lhs_zero_points = of_rows.data();
+  ops.rhs_zero_points = of_columns.data();
+  ops.table = table.data();
+  PostOps cpp_ops;
+  cpp_ops.lhs_zero_points = of_rows;
+  cpp_ops.rhs_zero_points = of_columns;
+  cpp_ops.table = table;
+  MulParams<std::int32_t, std::int8_t> cpp_params;
+  cpp_params.set_multiplier_exponent(exponent);
+  cpp_params.set_post_ops(&cpp_ops);
+  Matrix<std::int8_t> cpp_dst = MakeMatrix(expected, 2, 2, Order::kColMajor);
+  Context cpp_context;
+  ASSERT_TRUE(Mul(MakeMatrix(a, 2, 3, Order::kColMajor),
+                  MakeMatrix(b, 3, 2, Order::kColMajor), cpp_params,
+                  &cpp_context, &cpp_dst)
+                  .ok());
+  const ContextPtr context = NewContext();
+  ASSERT_EQ(rl_mul(&lhs, &rhs, &params, context.get(), &dst), RL_OK)
+      << rl_last_error();
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(c[i], expected[i]) << i;
+  ops.lhs_zero_points = reinterpret_cast<const std::int32_t*>(a + 1);
+  EXPECT_EQ(rl_mul(&lhs, &rhs, &params, context.get(), &dst),
+            RL_INVALID_ARGUMENT);
+  EXPECT_THAT(rl_last_error(), HasSubstr("lhs_zero_points is not aligned"));
 }
 
 // Three products, as a batch, as a group and by a plan on two threads.
