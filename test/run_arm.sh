@@ -51,7 +51,8 @@ else
   bash third_party/install.sh armhf
 fi
 cmake --preset "$preset" -DRUY_LIKE_BUILD_TESTS=ON -DRUY_LIKE_BUILD_BENCHMARKS=OFF
-for_all=(cpu_features_test path_test registry_test narrow_selection_test products_test
+for_all=(c_interface_test c_program cpu_features_test path_test registry_test
+         narrow_selection_test products_test
          random_test.quick)
 # By path.
 kernel_tests=(panel_kernel_test narrow_kernel_test float16_mul_test group_weights_test)
