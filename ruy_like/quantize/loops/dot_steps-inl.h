@@ -1,9 +1,8 @@
 // Quantization toolkit, internal: the steps of direct convolutions of bytes:
-// dot products of neighbouring bytes within lanes of 32 bits, and
-// requantization of such lanes to bytes.
+// dot products of neighbouring bytes within lanes of 32 bits.
 //
-// Included once for each of Highway's targets that has vectors, by the files of
-// kernels.
+// Included once for each of Highway's targets that has vectors, by
+// dot_tiles-inl.h.
 #if defined(RUY_LIKE_QUANTIZE_LOOPS_DOT_STEPS_INL_H_) == \
     defined(HWY_TARGET_TOGGLE)
 #ifdef RUY_LIKE_QUANTIZE_LOOPS_DOT_STEPS_INL_H_
@@ -14,8 +13,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <type_traits>
 
 #include "hwy/highway.h"
 #include "ruy_like/quantize/loops/requantize-inl.h"
@@ -127,107 +124,18 @@ struct Quads {
 
 #endif  // HWY_TARGET == HWY_AVX3
 
-#if HWY_TARGET == HWY_AVX2
-
 // v, in a register: gcc would load it again for each use, or add sums up in
 // trees and spill them.
 template <class V>
 HWY_INLINE V InRegister(V v) {
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128
   auto raw = v.raw;
-  asm("" : "+x"(raw));
+  asm("" : "+v"(raw));
   return V{raw};
-}
-
-#endif  // HWY_TARGET == HWY_AVX2
-
-// Packs a's block of 128 bits and then b's into each block of the result.
-template <class D, class V16 = hn::Vec<D16<D>>>
-HWY_INLINE hn::Vec<D> PackBytes(D d, V16 a, V16 b) {
-  [[maybe_unused]] constexpr bool kIsSigned =
-      std::is_signed<hn::TFromD<D>>::value;
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-  if constexpr (hn::MaxLanes(D()) == 64) {
-    return hn::Vec<D>{kIsSigned ? _mm512_packs_epi16(a.raw, b.raw)
-                                : _mm512_packus_epi16(a.raw, b.raw)};
-  }
+#else
+  return v;
 #endif
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
-  if constexpr (hn::MaxLanes(D()) == 32) {
-    return hn::Vec<D>{kIsSigned ? _mm256_packs_epi16(a.raw, b.raw)
-                                : _mm256_packus_epi16(a.raw, b.raw)};
-  }
-#endif
-  if constexpr (hn::MaxLanes(D()) == 16) {
-    const hn::Half<D> half;
-    return hn::Combine(d, hn::DemoteTo(half, b), hn::DemoteTo(half, a));
-  }
 }
-
-// Copies `count` bytes, fewer than 2 * kMost, a power of two.
-template <std::ptrdiff_t kMost, typename T>
-HWY_INLINE void CopyFew(const T* from, std::ptrdiff_t count, T* to) {
-  if ((count & kMost) != 0) {
-    std::memcpy(to, from, kMost);
-    from += kMost;
-    to += kMost;
-  }
-  if constexpr (kMost > 1) CopyFew<kMost / 2>(from, count, to);
-}
-
-// Requantizes accumulators to bytes.
-template <class D, typename Out, RequantizeForm kForm>
-struct Output {
-  using Do = hn::Rebind<Out, D>;
-  using R = RequantizeVectors<D32<D>>;
-
-  // The table has the channels in the order of the four vectors.
-  HWY_INLINE Output(const QuantizedOutput& output, const RequantizeTable& table)
-      : r{R(D32<D>(), table, 0), R(D32<D>(), table, kLanes),
-          R(D32<D>(), table, 2 * kLanes), R(D32<D>(), table, 3 * kLanes)},
-        zero_point(
-            hn::Set(D16<D>(), static_cast<std::int16_t>(output.zero_point))),
-        lowest(hn::Set(Do(), static_cast<Out>(output.lowest))),
-        highest(hn::Set(Do(), static_cast<Out>(output.highest))) {}
-
-  HWY_INLINE hn::Vec<Do> operator()(const V32<D> (&acc)[4]) const {
-    const V32<D> one[1][4] = {{acc[0], acc[1], acc[2], acc[3]}};
-    hn::Vec<Do> bytes[1];
-    (*this)(one, bytes);
-    return bytes[0];
-  }
-
-  // The same for several sums at once, so that constants are loaded once.
-  // Saturation to 16 bits keeps what saturation to 8 bits does to the sum with
-  // a zero point.
-  template <int kCount>
-  HWY_INLINE void operator()(const V32<D> (&acc)[kCount][4],
-                             hn::Vec<Do> (&bytes)[kCount]) const {
-    const D16<D> d16;
-    hn::Vec<D16<D>> low[kCount], high[kCount];
-    for (int i = 0; i < kCount; ++i) {
-      low[i] = hn::ReorderDemote2To(d16, Scaled<0>(acc[i]), Scaled<1>(acc[i]));
-    }
-    for (int i = 0; i < kCount; ++i) {
-      high[i] = hn::ReorderDemote2To(d16, Scaled<2>(acc[i]), Scaled<3>(acc[i]));
-    }
-    for (int i = 0; i < kCount; ++i) {
-      const auto all = PackBytes(Do(), hn::SaturatedAdd(low[i], zero_point),
-                                 hn::SaturatedAdd(high[i], zero_point));
-      bytes[i] = hn::Min(hn::Max(all, lowest), highest);
-    }
-  }
-
- private:
-  template <int k>
-  HWY_INLINE V32<D> Scaled(const V32<D> (&acc)[4]) const {
-    return Requantize(D32<D>(), acc[k], r[k], kForm);
-  }
-
-  static constexpr std::size_t kLanes = hn::MaxLanes(D32<D>());
-  const R r[4];
-  const hn::Vec<D16<D>> zero_point;
-  const hn::Vec<Do> lowest, highest;
-};
 
 }  // namespace ruy_like::quantize_internal::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -17,7 +17,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 //
 #include "hwy/highway.h"
-#include "ruy_like/quantize/loops/dot_steps-inl.h"
+#include "ruy_like/quantize/loops/dot_tiles-inl.h"
 #include "ruy_like/quantize/loops/requantize-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -199,7 +199,7 @@ class BroadcastLoop {
     if constexpr (kOutputs == 2) WriteOutputs<1>(sums[1], out);
   }
 
-  // Vector k of the outputs of some pixels. Not by dot_steps-inl.h's Output,
+  // Vector k of the outputs of some pixels. Not by dot_tiles-inl.h's Output,
   // whose four sets of constants gcc 12 copies in memory at each use.
   template <int k, int kPixels>
   HWY_INLINE void WriteOutputs(const V (&sums)[kPixels], Out* out) const {

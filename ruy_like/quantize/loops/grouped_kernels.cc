@@ -10,7 +10,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 //
 #include "hwy/highway.h"
-#include "ruy_like/quantize/loops/dot_steps-inl.h"
+#include "ruy_like/quantize/loops/dot_tiles-inl.h"
 #include "ruy_like/quantize/loops/requantize-inl.h"
 
 HWY_BEFORE_NAMESPACE();
