@@ -50,8 +50,8 @@ using testing::HasSubstr;
         return std::string(::ruy_like::PathName(path.param));       \
       })
 
-// The paths that have panel kernels alone: none for few columns, for group scales
-// or for sums in another order.
+// The paths that have panel kernels alone: none for few columns, for group
+// scales or for sums in another order.
 constexpr Path kPathsOfPanels = Path::kAvx | Path::kWasm128 | Path::kRvv128;
 
 // The base of such a suite: a Context that may take this path, or the portable
