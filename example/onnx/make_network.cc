@@ -176,7 +176,8 @@ absl::Status Builder::AddNode(const Node& node) {
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const std::string& input = node.inputs[i];
     if (input.empty() && i >= one.min_inputs) continue;
-    if (!IsConstant(input) && network_.dims.count(input) == 0) {
+    if (input.empty() ||
+        (!IsConstant(input) && network_.dims.count(input) == 0)) {
       return Error(node, absl::StrCat("reads '", input,
                                       "', which nothing before it writes"));
     }

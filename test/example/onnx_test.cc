@@ -35,7 +35,7 @@ std::string CaseFile(const std::string& name) {
   return std::string(ONNX_CASES) + "/" + name + ".onnx";
 }
 
-// As onnx_cases.py has it, but for the last `skipped` values' order.
+// As onnx_cases.py has it, from value `first` on.
 std::vector<float> InputOf(const Network& network, int first = 0) {
   std::vector<float> input(
       static_cast<std::size_t>(CountOf(network.input.dims)));
@@ -227,6 +227,11 @@ TEST(Onnx, BadGraphsAreNamed) {
       message(NodeBytes("Relu", "x", "", "y") + NodeBytes("Abs", "x", "", "y")),
       HasSubstr("Abs 'node y': writes 'y', which is there"));
   EXPECT_THAT(message(NodeBytes("Relu", "x", "", "x")), HasSubstr("writes"));
+  // An operand that is left out, though there is a constant without a name.
+  EXPECT_THAT(message(Field(5, Number(2, 1) + Field(9, "1234")) +
+                      Field(1, Field(1, "x") + Field(1, "") + Field(2, "y") +
+                                   Field(4, "Add"))),
+              HasSubstr("Add 'y': reads '', which nothing"));
   EXPECT_THAT(message(NodeBytes("Relu", "x", "x", "y")), HasSubstr("2 inputs"));
   EXPECT_THAT(message(NodeBytes("Relu", "x", "", "z")),
               HasSubstr("output 'y' is written by no node"));
