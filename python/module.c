@@ -62,6 +62,7 @@ enum {
   kSlope,
   kFactor,
   kResidual,
+  kTable,
   kThreads,
   kContext,
   kNumKeywords
@@ -88,6 +89,7 @@ static const char* const kKeywords[] = {"out",
                                         "slope",
                                         "factor",
                                         "residual",
+                                        "table",
                                         "threads",
                                         "context"};
 static PyObject* g_keywords[kNumKeywords];  // interned
@@ -132,6 +134,9 @@ enum {
   kSlopes,
   kFactorArray,
   kResidualArray,
+  kLhsZeros,
+  kRhsZeros,
+  kTableArray,
   kNumArrays
 };
 
@@ -220,6 +225,17 @@ static int ReadPostOperand(const char* name, PyObject* object,
   return DescribeBatch(name, array, matrix, &call->batch.count, stride);
 }
 
+// A zero point, or one for each of `length` rows or columns.
+static int ReadZeroPoint(const char* name, PyObject* object, Py_ssize_t length,
+                         Call* call, Array* array, int32_t* single,
+                         const int32_t** each) {
+  if (object == NULL) return 1;
+  if (IsScalar(object)) return ToInt32(name, object, single);
+  call->params.post_ops = &call->post_ops;
+  *each = (const int32_t*)Vector(name, object, RL_INT32, length, array);
+  return *each != NULL;
+}
+
 static int ReadPostOps(PyObject* const* values, Py_ssize_t channels,
                        Call* call) {
   rl_post_ops* const ops = &call->post_ops;
@@ -241,6 +257,12 @@ static int ReadPostOps(PyObject* const* values, Py_ssize_t channels,
   if (!ReadScale("slope", values[kSlope], channels, &call->arrays[kSlopes],
                  &single, &slope, &slope_per_channel)) {
     return 0;
+  }
+  if (values[kTable] != NULL) {
+    call->params.post_ops = ops;
+    ops->table = (const uint8_t*)Vector("table", values[kTable], RL_UINT8, 256,
+                                        &call->arrays[kTableArray]);
+    if (ops->table == NULL) return 0;
   }
   ops->slope = single;
   if (slope_per_channel) ops->slope_per_channel = slope;
@@ -307,10 +329,12 @@ static int ReadParams(PyObject* const* values, int groups_are_lhs, Call* call) {
          ReadScale("rhs_scale", values[kRhsScale], call->dst.cols,
                    &call->arrays[kRhsScales], &call->rhs_scale,
                    &params->rhs_scale, &params->rhs_scale_per_col) &&
-         (values[kLhsZero] == NULL ||
-          ToInt32("lhs_zero_point", values[kLhsZero], &call->lhs.zero_point)) &&
-         (values[kRhsZero] == NULL ||
-          ToInt32("rhs_zero_point", values[kRhsZero], &call->rhs.zero_point)) &&
+         ReadZeroPoint("lhs_zero_point", values[kLhsZero], call->dst.rows, call,
+                       &call->arrays[kLhsZeros], &call->lhs.zero_point,
+                       &call->post_ops.lhs_zero_points) &&
+         ReadZeroPoint("rhs_zero_point", values[kRhsZero], call->dst.cols, call,
+                       &call->arrays[kRhsZeros], &call->rhs.zero_point,
+                       &call->post_ops.rhs_zero_points) &&
          (values[kOutZero] == NULL ||
           ToInt32("out_zero_point", values[kOutZero], &call->dst.zero_point)) &&
          (values[kThreads] == NULL ||
@@ -633,7 +657,7 @@ static PyMethodDef functions[] = {
      "    float_sums=None, activation_scales='per_column',\n"
      "    activation_zero_points=None, activation='none', slope=None, "
      "factor=None,\n"
-     "    residual=None, threads=0, context=None)\n--\n\n"
+     "    residual=None, table=None, threads=0, context=None)\n--\n\n"
      "The product of lhs (M x K) and rhs (K x N), as an M x N array.\n\n"
      "lhs, rhs: arrays of two dimensions whose rows or columns are "
      "contiguous, or\n"
@@ -652,6 +676,11 @@ static PyMethodDef functions[] = {
      "and "
      "per\n"
      "column, for float32 results of integers and for rounding='float'.\n"
+     "lhs_zero_point, rhs_zero_point: ints, or int32 arrays of a value per row "
+     "and\n"
+     "per column. table: 256 uint8, which the bits of int8 or uint8 results "
+     "are\n"
+     "replaced by.\n"
      "bias: a value per channel (int32, float32, float64); channels: 'cols' "
      "or\n"
      "'rows' of the result. clamp: (min, max). beta: out = beta * out + ...\n"

@@ -71,8 +71,8 @@ def mul(
     beta: Optional[float] = None,
     lhs_scale: Union[None, float, _Array] = None,
     rhs_scale: Union[None, float, _Array] = None,
-    lhs_zero_point: int = 0,
-    rhs_zero_point: int = 0,
+    lhs_zero_point: Union[int, _Array] = 0,
+    rhs_zero_point: Union[int, _Array] = 0,
     out_zero_point: int = 0,
     cache: _Which = "none",
     int7: _Which = "none",
@@ -85,6 +85,7 @@ def mul(
     slope: Union[None, float, _Array] = None,
     factor: Optional[_Array] = None,
     residual: Optional[_Array] = None,
+    table: Optional[_Array] = None,
     threads: int = 0,
     context: Optional[Context] = None,
 ) -> np.ndarray: ...

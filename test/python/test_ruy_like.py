@@ -339,7 +339,12 @@ F = np.ones((4, 4), np.float32)
      lambda: rl.mul(A, B, np.zeros((1, 3, 5), np.int32))),
     (ValueError, "out has 3 dimensions where",
      lambda: rl.mul(A[None], B, np.zeros((3, 5), np.int32))),
-    (ValueError, "sets post_ops", lambda: rl.mul(A, B, activation="gelu")),
+    (ValueError, "activation, factor and residual are for",
+     lambda: rl.mul(A, B, activation="gelu")),
+    (ValueError, "lhs_zero_point has 5 elements, not 3",
+     lambda: rl.mul(A, B, lhs_zero_point=np.zeros(5, np.int32))),
+    (ValueError, "table has 255 elements, not 256",
+     lambda: rl.mul(A, B, dtype="int8", table=np.zeros(255, np.uint8))),
     (ValueError, "activation is 'swish'",
      lambda: rl.mul(F, F, activation="swish")),
     (ValueError, "slope is for activation='relu'",
@@ -502,6 +507,21 @@ def test_float_requantized():
     np.testing.assert_array_equal(result, np.clip(right - 3, -128, 127))
     with pytest.raises(ValueError, match="sets multiplier_fixedpoint"):
         rl.mul(a, b, dtype="int8", rounding="float", multiplier=(2**30, 0))
+
+
+def test_zero_points_of_rows_and_columns_and_a_table():
+    a, b = integers(np.int8, (5, 40)), integers(np.uint8, (40, 6))
+    rows = np.array([0, 5, -128, 127, 1], np.int32)
+    cols = np.array([0, 255, 3, 128, 7, 9], np.int32)
+    right = (a - rows[:, None].astype(np.int64)) @ (b - cols.astype(np.int64))
+    np.testing.assert_array_equal(
+        rl.mul(a, b, lhs_zero_point=rows, rhs_zero_point=cols), right)
+    table = rng.permutation(256).astype(np.uint8)
+    one = rl.quantize.multiplier(0.0005)
+    result = rl.mul(a, b, dtype="uint8", multiplier=one, out_zero_point=100,
+                    lhs_zero_point=rows, rhs_zero_point=cols, table=table)
+    index = np.clip(requantize(right, *one) + 100, 0, 255).astype(int)
+    np.testing.assert_array_equal(result, table[index])
 
 
 def test_tables():
