@@ -22,8 +22,8 @@
 # Debian 12's Bochs does not know the instructions of the path avx512bf16. A path that is
 # not found in the emulated machine is a failure. And its VCVTPS2PH rounds ties up
 # instead of to even, at every width: tests of float16 results fail there, among them
-# some of the kernels whose names have `_f32_`, which are left out. The exit code is 77 where there is no
-# Bochs.
+# some of the kernels whose names have `_f32_`, which are left out. The exit code is 77
+# where there is no Bochs.
 set -euo pipefail
 caller=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

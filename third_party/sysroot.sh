@@ -23,9 +23,6 @@ packages=(libcpuinfo-dev libabsl-dev libhwy-dev libgtest-dev libgmock-dev
 if [ -e "$folder/complete" ]; then exit 0; fi
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
-# The archive that this system's Debian comes from.
-archive=$(apt-get indextargets --format '$(COMPONENT) $(CREATED_BY) $(REPO_URI)' |
-  sed -n '/security/d; s/^main Packages //p' | head -n 1)
 state=$folder/apt
 mkdir -p "$state/lists/partial" "$state/cache/archives/partial"
 # An empty package database: everything counts as not installed.
@@ -45,6 +42,10 @@ if [ -n "$release" ]; then
 Dir::Etc::SourceList "$state/sources.list";
 Dir::Etc::SourceParts "/dev/null";
 END
+  # The archive that this system's Debian comes from.
+  # shellcheck disable=SC2016
+  archive=$(apt-get indextargets --format '$(COMPONENT) $(CREATED_BY) $(REPO_URI)' |
+    sed -n '/security/d; s/^main Packages //p' | head -n 1)
   echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $archive $release main" \
     >"$state/sources.list"
 fi
