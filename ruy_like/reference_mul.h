@@ -236,10 +236,10 @@ void ReferenceMul(const Matrix<Lhs>& lhs, const Matrix<Rhs>& rhs,
       std::ptrdiff_t b = ElementOffset(rhs.layout(), 0, col);
       Sum sum = 0;
       if (ops != nullptr && !ops->lhs_zero_points.empty()) {
-        lhs_zero_point = static_cast<Sum>(ops->lhs_zero_points[row]);
+        lhs_zero_point = static_cast<Sum>(ops->lhs_zero_points.data()[row]);
       }
       if (ops != nullptr && !ops->rhs_zero_points.empty()) {
-        rhs_zero_point = static_cast<Sum>(ops->rhs_zero_points[col]);
+        rhs_zero_point = static_cast<Sum>(ops->rhs_zero_points.data()[col]);
       }
       for (std::ptrdiff_t k = 0; k < lhs.layout().cols(); ++k) {
         sum += (static_cast<Sum>(lhs.data()[a]) - lhs_zero_point) *
