@@ -7,6 +7,7 @@
 #include "ruy_like/base/hot.h"
 #include "ruy_like/front/make_call.h"
 #include "ruy_like/front/validate.h"
+#include "ruy_like/packed/packed_operand.h"
 
 namespace ruy_like {
 namespace {
@@ -45,10 +46,15 @@ class Difference final {
   std::uint8_t small_ = 0;
 };
 
+std::uint64_t IdOf(const PackedOperand* packed) {
+  return packed == nullptr ? 0 : packed->id;
+}
+
 // A dst needs neither a cache policy nor a value range, and an operand may be
 // const.
 inline void AddMatrix(const ErasedMatrix& a, const ErasedMatrix& kept,
-                      bool is_dst, Difference* difference) {
+                      std::uint64_t kept_id, bool is_dst,
+                      Difference* difference) {
   // Names all members, so that a new one does not compile until it is compared.
   const auto& [data, scalar, data_is_const, cache_policy, value_range,
                zero_point, zero_point_is_integer, layout, packed] = a;
@@ -58,7 +64,7 @@ inline void AddMatrix(const ErasedMatrix& a, const ErasedMatrix& kept,
   } else {
     difference->Add(cache_policy, kept.cache_policy);
     difference->Add(value_range, kept.value_range);
-    difference->AddUnlessNull(packed);
+    difference->Add(IdOf(packed), kept_id);
   }
   difference->Add(zero_point, kept.zero_point);
   difference->Add(zero_point_is_integer, true);
@@ -81,9 +87,9 @@ inline bool KeptCall::IsLike(const MulCall& call) const {
                max_num_threads, activation_scales, activation_zero_points,
                activation_group_scales, columns_are_routed] = call;
   Difference difference;
-  AddMatrix(lhs, call_.lhs, /*is_dst=*/false, &difference);
-  AddMatrix(rhs, call_.rhs, /*is_dst=*/false, &difference);
-  AddMatrix(dst, call_.dst, /*is_dst=*/true, &difference);
+  AddMatrix(lhs, call_.lhs, packed_id_.lhs, /*is_dst=*/false, &difference);
+  AddMatrix(rhs, call_.rhs, packed_id_.rhs, /*is_dst=*/false, &difference);
+  AddMatrix(dst, call_.dst, 0, /*is_dst=*/true, &difference);
   difference.Add(channel_dimension, call_.channel_dimension);
   difference.Add(float_sums, call_.float_sums);
   difference.Add(quantized, call_.quantized);
@@ -135,7 +141,7 @@ inline bool KeptCall::AddressesAreRight(const MulCall& call) const {
 RUY_LIKE_HOT bool KeptCall::RunAgain(const MulCall& call, ContextImpl* context,
                                      absl::Status* status) {
   if (!is_kept_ || generation_ != context->plans.generation() ||
-      !IsLike(call) || !AddressesAreRight(call) || VerboseCall::IsOn()) {
+      !IsLike(call) || !AddressesAreRight(call)) {
     return false;
   }
   TrMulParams& params = *product_.params();
@@ -158,9 +164,9 @@ RUY_LIKE_HOT absl::Status KeptCall::Run(const MulCall& call,
   is_kept_ = false;
   MakeTrMulParams(call, max_exponent, product_.params());
   absl::Status status = product_.Run(call.max_num_threads, context);
-  if (status.ok() && product_.CanRunAgain() && call.lhs.packed == nullptr &&
-      call.rhs.packed == nullptr) {
+  if (status.ok() && product_.CanRunAgain()) {
     is_kept_ = true;
+    packed_id_ = {IdOf(call.lhs.packed), IdOf(call.rhs.packed)};
     generation_ = context->plans.generation();
     call_ = call;
     ByteSpan spans[kInputs];

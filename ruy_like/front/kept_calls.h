@@ -15,6 +15,7 @@
 #include "ruy_like/erased_call.h"
 #include "ruy_like/plan/context_impl.h"
 #include "ruy_like/run/product.h"
+#include "ruy_like/side.h"
 
 namespace ruy_like {
 
@@ -44,6 +45,7 @@ class KeptCall final {
   bool has_arrays_;
   std::uint32_t generation_;  // of the Context's plans
   MulCall call_;              // but for its addresses
+  SidePair<std::uint64_t> packed_id_;
   std::uintptr_t lhs_bytes_, rhs_bytes_, dst_bytes_;
   std::array<std::uintptr_t, internal::kChannelArrayCount> array_bytes_;
   Product product_;

@@ -14,6 +14,7 @@
 #ifndef RUY_LIKE_PACKED_PACKED_OPERAND_H_
 #define RUY_LIKE_PACKED_PACKED_OPERAND_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -30,7 +31,15 @@ struct PackedData {
   const std::int32_t* sums = nullptr;  // one per column; or null
 };
 
+// Never 0.
+inline std::uint64_t NewPackedId() {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 struct PackedOperand {
+  // No other one of the process has it, whose address may be the same later.
+  std::uint64_t id = NewPackedId();
   // The operand that it can be, as the caller of Mul sees it. (Weights with
   // group scales can be either one: group_image.h.)
   Side side;

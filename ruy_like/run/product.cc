@@ -167,7 +167,7 @@ RUY_LIKE_HOT void Product::InitSide(Side side, char* scratch) {
   }
 }
 
-RUY_LIKE_HOT void Product::InitPacking(Side side, char* scratch) {
+RUY_LIKE_HOT void Product::InitPacking(Side side) {
   const BlockMap& map = plan_->map;
   if (IsPackedOnce(side) && BlockCount(map) > 1) {
     const SidePlan& plan = plan_->side[side];
@@ -177,20 +177,9 @@ RUY_LIKE_HOT void Product::InitPacking(Side side, char* scratch) {
                         plan.part_columns == 0
                             ? blocks
                             : CeilDiv(plan.shape.width, plan.part_columns),
-                        scratch + plan.status_at,
+                        shared_scratch_ + plan.status_at,
                         /*is_shared=*/plan_->threads > 1);
   }
-}
-
-RUY_LIKE_HOT bool Product::TakeSide(Side side, char* scratch, Workers workers,
-                                    ContextImpl* context) {
-  InitSide(side, scratch);
-  if (source_[side] == SideSource::kCached &&
-      !FindOrAllocate(side, workers, context)) {
-    return false;
-  }
-  InitPacking(side, scratch);
-  return true;
 }
 
 // A cached side has sums whether they are wanted or not.
@@ -267,16 +256,29 @@ RUY_LIKE_HOT bool Product::TakeMemory(Workers workers, ScratchArena* arena,
                    context);
 }
 
-RUY_LIKE_HOT bool Product::TakeSides(char* scratch, Workers workers,
-                                     ContextImpl* context) {
-  shared_scratch_ = scratch;
-  thread_scratch_ = scratch + plan_->shared_bytes;
-  if (!TakeSide(Side::kLhs, scratch, workers, context) ||
-      !TakeSide(Side::kRhs, scratch, workers, context)) {
-    return false;
-  }
+// All but what the cache has.
+RUY_LIKE_HOT void Product::InitSides(char* shared) {
+  shared_scratch_ = shared;
+  for (const Side side : kSides) InitSide(side, shared);
+}
+
+RUY_LIKE_HOT void Product::CompleteSides() {
+  for (const Side side : kSides) InitPacking(side);
   InitSums();
   InitGroups();
+}
+
+RUY_LIKE_HOT bool Product::TakeSides(char* scratch, Workers workers,
+                                     ContextImpl* context) {
+  InitSides(scratch);
+  thread_scratch_ = scratch + plan_->shared_bytes;
+  for (const Side side : kSides) {
+    if (source_[side] == SideSource::kCached &&
+        !FindOrAllocate(side, workers, context)) {
+      return false;
+    }
+  }
+  CompleteSides();
   return true;
 }
 
@@ -287,13 +289,8 @@ RUY_LIKE_HOT void Product::Adopt(const Plan* plan) {
 }
 
 RUY_LIKE_HOT void Product::UseScratch(char* shared) {
-  shared_scratch_ = shared;
-  for (const Side side : kSides) {
-    InitSide(side, shared);
-    InitPacking(side, shared);
-  }
-  InitSums();
-  InitGroups();
+  InitSides(shared);
+  CompleteSides();
 }
 
 RUY_LIKE_HOT void Product::MoveTo(const Addresses& addresses) {
@@ -306,7 +303,7 @@ RUY_LIKE_HOT void Product::MoveTo(const Addresses& addresses) {
   SetAddresses(addresses, &params_);
   for (const Side side : kSides) {
     if (source_[side] == SideSource::kInPlace) side_[side].ReadInPlace();
-    InitPacking(side, shared_scratch_);
+    InitPacking(side);
   }
 }
 
@@ -366,7 +363,9 @@ RUY_LIKE_HOT absl::Status Product::Prepare(Workers workers, int thread_limit,
 //       the kernel multiplies, and in the last pass stores    (RunPiece)
 //
 // At the end new packed operands go to the cache, and lines to the log
-// (Report).
+// (Report). A small call like one before, on the product that was kept of that,
+// does no more than the loop's body (RunAgain); the products of a batch go from
+// address to address (MoveTo, batch.cc).
 //
 // Flattened: calls of functions are 5% of the instructions of a tiny product.
 __attribute__((flatten)) RUY_LIKE_HOT absl::Status Product::Run(
@@ -389,7 +388,8 @@ __attribute__((flatten)) RUY_LIKE_HOT absl::Status Product::Run(
 }
 
 bool Product::CanRunAgain() const {
-  return !VerboseCall::IsOn() && plan_->is_small && params_.depth() > 0 &&
+  return !VerboseCall::IsOn() && plan_->is_small && unpacked_ == nullptr &&
+         params_.depth() > 0 && !HasGroups() &&
          params_.post_op_needs == kernels::kNeedsNothing &&
          !ReliesOnRanges(*plan_->choice.kernel) &&
          !params_.side.lhs.broke_promise && !params_.side.rhs.broke_promise;
@@ -426,7 +426,7 @@ bool Product::CanRepeat() const {
 
 RUY_LIKE_HOT void Product::Repeat(ContextImpl* context) {
   verbose_ = VerboseCall(params_);
-  for (const Side side : kSides) InitPacking(side, shared_scratch_);
+  for (const Side side : kSides) InitPacking(side);
   DealOut();
   context->SetLastUsed(plan_->choice, threads_);
 }
@@ -455,7 +455,9 @@ void Product::Report(ContextImpl* context) {
 }
 
 void Product::Finish() {
-  for (const Side side : kSides) entry_[side] = nullptr;
+  for (const Side side : kSides) {
+    if (entry_[side] != nullptr) entry_[side] = nullptr;
+  }
   unpacked_ = nullptr;
 }
 

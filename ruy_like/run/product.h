@@ -92,9 +92,9 @@ class Product final {
   absl::Status Run(int call_limit, ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
 
-  // Whether RunAgain is possible after Run, which was for a call without packed
-  // operands: a small product that relies on nothing but sizes and types, and
-  // of which nothing is printed.
+  // Whether RunAgain is possible after Run: a small product that relies on
+  // nothing but sizes, types and operands that are packed, and of which nothing
+  // is printed.
   bool CanRunAgain() const;
   // Once more, after the caller has changed addresses in *params, whose sides
   // are the kernel's now (plan()). With the plans' generation that Run left.
@@ -168,9 +168,11 @@ class Product final {
   void Advise(ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
   void InitSide(Side side, char* scratch);
-  void InitPacking(Side side, char* scratch);
+  void InitPacking(Side side);
   void InitSums();
   void InitZeroPoints();
+  void InitSides(char* shared);
+  void CompleteSides();
   void InitGroups();
   absl::Status ChoosePlan(Workers workers, int thread_limit, KeptPlans* plans,
                           ContextImpl* context)
@@ -193,8 +195,6 @@ class Product final {
            source_[side] == SideSource::kKept;
   }
   bool FindOrAllocate(Side side, Workers workers, ContextImpl* context)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
-  bool TakeSide(Side side, char* scratch, Workers workers, ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
   bool TakeSides(char* scratch, Workers workers, ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);

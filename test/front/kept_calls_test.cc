@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "ruy_like/packed_matrix.h"
 #include "test/support/product.h"
 #include "test/support/test_util.h"
 
@@ -192,6 +193,21 @@ TEST_P(KeptCallsTest, ScaledFloats) {
          p->dst.mutable_layout()->set_order(Order::kRowMajor);
        }},
   });
+}
+
+// A packed operand at the place of an earlier one is another one.
+TEST_P(KeptCallsTest, PackedOperands) {
+  for (int repeat = 0; repeat < 4; ++repeat) {
+    Int8Product product(kSize, kSize, kSize);
+    product.lhs_values[repeat] ^= 64;
+    ASSERT_VALUE(const auto packed,
+                 Pack(product.lhs, Side::kLhs, PackOptions(), &context_));
+    for (int again = 0; again < 3; ++again) {
+      ASSERT_OK(
+          Mul(packed, product.rhs, product.params, &context_, &product.dst));
+      product.ExpectIs(product.Expected());
+    }
+  }
 }
 
 // What the Context is told afterwards counts, and so does other use of its
