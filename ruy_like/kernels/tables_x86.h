@@ -19,6 +19,7 @@
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/kernels/panel/panel_widen.h"
 #include "ruy_like/pack/pack_routines.h"
+#include "ruy_like/simd/simd_avx2.h"
 
 namespace ruy_like::kernels {
 namespace {
@@ -161,6 +162,10 @@ struct FloatKernels {
   template <Scalar kLhs>
   using InPlace = NarrowFloatKernel<V, Tiles::kVectors, Tiles::kCols,
                                     Tiles::kLhsFloat, WidenedWords<V, kLhs>>;
+  // With 256 bits on all paths: four vectors of 512 would be 64 rows.
+  typedef NarrowFloatKernel<Simd256, 4, /*kRhsWidth=*/1, PackAvx2_F32_F32_8x1,
+                            WidenedWords<Simd256, Scalar::kF32>>
+      ColumnInPlace;
   template <Scalar kLhs>
   using ByLevel = NarrowByLevelKernel<NarrowFloatsOp<V, kLhs>>;
   typedef PanelKernel<Op, Tiles::kVectors, Tiles::kCols, InPlaceRhs<Op>>
@@ -170,6 +175,7 @@ struct FloatKernels {
   static constexpr Kernel kList[] = {
       AlongDepth::ColumnEntry("F32InPlaceF32InPlace"),
       AlongDepth::Entry("F32InPlaceF32", PackAvx2_F32_F32_1x1),
+      ColumnInPlace::ColumnEntry("F32InPlaceF32InPlace"),
       InPlace<Scalar::kF32>::Entry("F32InPlaceF32", Tiles::kRhsFloat),
       InPlace<Scalar::kBF16>::Entry("BF16InPlaceF32", Tiles::kRhsFloat),
       InPlace<Scalar::kF16>::Entry("F16InPlaceF32", Tiles::kRhsFloat),

@@ -74,199 +74,177 @@ struct WidenedWords {
   }
 };
 
-// Levels of a row in a cache line; and levels of a stretch, which is prefetched
-// while the one before it is multiplied: 16 lines of each row, far enough ahead
-// for memory and few enough for L1.
-template <class Words>
-constexpr int kLineLevels = kLineWords* Words::kLevels;
-template <class Words>
-constexpr int kStretchLevels = 16 * kLineLevels<Words>;
 template <class Words>
 constexpr ptrdiff_t kElementBytes = sizeof(float) / Words::kLevels;
 
-// A vector of rows, on its way through depth.
-struct RowsGroup {
-  const char* lhs;       // the first row, from some level on
-  const float* rhs;      // the panel, from the same level on
-  const char* prefetch;  // as many rows, likewise strided
-  unsigned prefetched;   // lines of these; row after row, 16 of each
-  float* accum;          // column-major, all groups' rows apart
+// How rows go through depth (doc/tuning.md).
+enum class Walk {
+  // Four words of each vector of rows in turn, with up to four vectors: for
+  // rows that L2 holds.
+  kCached,
+  // A line of each row of one vector, then of the next: 16 rows, as many as
+  // prefetchers follow. Their lines may share a set of L1, since they are used
+  // up before the next vector's evict them.
+  kStreamed,
+  // Floats, 512 bits: a line of each row by one load, so that it need not stay
+  // in L1; in a cache that is slower, since more of its shuffles cross 128
+  // bits. For several columns of a lhs in memory.
+  kWholeLines,
+  // Too few rows for the others.
+  kOneVector
 };
 
 struct RowsArgs {
-  RowsGroup groups[2];
+  const char* lhs;       // the first row
   ptrdiff_t lhs_stride;  // in bytes
-  ptrdiff_t levels;      // whole lines
+  const float* rhs;      // the panel
+  ptrdiff_t words;       // of each row, a multiple of four
+  ptrdiff_t ahead;       // bytes from what is read to what is prefetched
+  float* sums;           // column-major, all vectors of a column in turn
 };
 
 typedef void RowsFn(const RowsArgs& args);
 
-// Multiplies kGroups vectors of rows and kCols columns of a rhs panel, each
-// group from a level of its own on.
-//
-// kIsFar: the lhs comes from memory. Prefetches the same levels of the next
-// rows to L2, which are much farther ahead than the next lines of these rows.
-// 512 bits then read each line by one load, so that it need not stay in L1; in
-// a cache that is slower, since more of its shuffles cross 128 bits.
-template <class V, class Words, int kRhsWidth, int kCols, int kGroups,
-          bool kIsFar>
+// Adds the products of transposed words of vector v of rows.
+template <class V, class Words, int kRhsWidth, int kCount, int kCols,
+          int kVectors>
+RUY_LIKE_ALWAYS_INLINE void MultiplyAddWords(
+    const typename V::Float (&x)[kCount], const float* rhs, int v,
+    typename V::Float (&acc)[kCols][kVectors]) {
+  RUY_LIKE_UNROLL
+  for (int i = 0; i < kCount; ++i) {
+    Words::template MultiplyAdd<kRhsWidth>(
+        x[i], rhs + i * Words::kRhsWords * kRhsWidth, v, acc);
+  }
+  RUY_LIKE_UNROLL
+  for (int c = 0; c < kCols; ++c) V::HoldInRegister(acc[c][v]);
+}
+
+// The same of kCount words, whole fours, where they lie.
+template <class V, class Words, int kRhsWidth, int kCount, int kCols,
+          int kVectors>
+RUY_LIKE_ALWAYS_INLINE void AddWords(
+    const char* lhs, ptrdiff_t stride, const float* rhs, int v,
+    typename V::Float (&acc)[kCols][kVectors]) {
+  typename V::Float x[kCount];
+  RUY_LIKE_UNROLL
+  for (int i = 0; i < kCount; ++i) {
+    const int f = i % (kCount / 4) * 4;  // all of a row, one by one
+    const int row = i / (kCount / 4);
+    x[f + row] =
+        V::InRegister(V::LoadFourWords(lhs + row * stride + 4 * f, stride));
+  }
+  // Four words of rows i, i + 4, ... become word i of all rows.
+  RUY_LIKE_UNROLL
+  for (int f = 0; f < kCount; f += 4) V::TransposeParts(x + f);
+  MultiplyAddWords<V, Words, kRhsWidth>(x, rhs, v, acc);
+}
+
+// The sums of kVectors vectors of rows and kCols columns of a rhs panel.
+template <class V, class Words, int kRhsWidth, int kCols, int kVectors,
+          Walk kWalk>
 void RunRows(const RowsArgs& args) {
-  typedef typename V::Float Float;
   constexpr int kLanes = V::kLanes;
-  constexpr bool kWholeLines = kIsFar && kLanes == kLineWords;
-  constexpr int kWords = V::kRowWords;
   constexpr int kRhsStep = Words::kRhsWords * kRhsWidth;
   // All of it in one function, without a lambda: else gcc keeps sums in memory.
-  Float acc[kCols][kGroups];
-  const char* lhs[kGroups];
-  const float* rhs[kGroups];
-  const char* prefetch[kGroups];
-  unsigned prefetched[kGroups];
+  typename V::Float acc[kCols][kVectors];
   RUY_LIKE_UNROLL
-  for (int g = 0; g < kGroups; ++g) {
-    lhs[g] = args.groups[g].lhs;
-    rhs[g] = args.groups[g].rhs;
-    prefetch[g] = args.groups[g].prefetch;
-    prefetched[g] = args.groups[g].prefetched;
-  }
-  RUY_LIKE_UNROLL
-  for (int i = 0; i < kCols * kGroups; ++i) {
-    acc[i / kGroups][i % kGroups] = V::LoadAligned(
-        args.groups[i % kGroups].accum + i / kGroups * kGroups * kLanes);
+  for (int i = 0; i < kCols * kVectors; ++i) {
+    acc[i / kVectors][i % kVectors] = V::SetFloat(0);
   }
   const ptrdiff_t stride = args.lhs_stride;
-  for (ptrdiff_t level = 0; level < args.levels; level += kLineLevels<Words>) {
-    RUY_LIKE_UNROLL
-    for (int g = 0; g < kGroups && !kIsFar; ++g) {
-      const char* const lines =
-          prefetch[g] + prefetched[g] / 16 * stride + prefetched[g] % 16 * 64;
+  const ptrdiff_t ahead = args.ahead;
+  const float* rhs = args.rhs;
+  const char* lhs[kVectors];
+  RUY_LIKE_UNROLL
+  for (int v = 0; v < kVectors; ++v) lhs[v] = args.lhs + v * kLanes * stride;
+  ptrdiff_t words = args.words;
+  for (; words >= kLineWords; words -= kLineWords) {
+    if constexpr (kWalk == Walk::kWholeLines) {
+      typename V::Float x[kLineWords];
       RUY_LIKE_UNROLL
-      for (int i = 0; i < kLanes; ++i) __builtin_prefetch(lines + 64 * i);
-      prefetched[g] += kLanes;
-    }
-    RUY_LIKE_UNROLL
-    for (int i = 0; i < kGroups * kLanes && kIsFar && !kWholeLines; ++i) {
-      __builtin_prefetch(prefetch[i / kLanes] + i % kLanes * stride, /*rw=*/0,
-                         /*locality=*/2);
-    }
-    RUY_LIKE_UNROLL_BY(2)
-    for (int words = 0; words < kLineWords; words += kWords) {
+      for (int i = 0; i < kLineWords; ++i) {
+        const char* const line = lhs[0] + i * stride;
+        x[i] = V::InRegister(V::AsFloat(V::Load(line)));
+        __builtin_prefetch(line + ahead, /*rw=*/0, /*locality=*/2);
+      }
+      V::TransposeLines(x);
+      MultiplyAddWords<V, Words, kRhsWidth>(x, rhs, 0, acc);
+    } else if constexpr (kWalk == Walk::kStreamed) {
       RUY_LIKE_UNROLL
-      for (int g = 0; g < kGroups; ++g) {
-        Float x[kWords];
-        if constexpr (kWholeLines) {
-          RUY_LIKE_UNROLL
-          for (int i = 0; i < kWords; ++i) {
-            x[i] = V::InRegister(V::AsFloat(V::Load(lhs[g] + i * stride)));
-            __builtin_prefetch(prefetch[g] + i * stride, /*rw=*/0,
-                               /*locality=*/2);
-          }
-          V::TransposeLines(x);
-        } else {
-          RUY_LIKE_UNROLL
-          for (int i = 0; i < kWords; ++i) {
-            const int f = i % (kWords / 4) * 4;  // all of a row, one by one
-            const int row = i / (kWords / 4);
-            x[f + row] = V::InRegister(
-                V::LoadFourWords(lhs[g] + row * stride + 4 * f, stride));
-          }
-          // Four words of rows i, i + 4, ... become word i of all rows.
-          RUY_LIKE_UNROLL
-          for (int f = 0; f < kWords; f += 4) V::TransposeParts(x + f);
+      for (int v = 0; v < kVectors; ++v) {
+        RUY_LIKE_UNROLL
+        for (int i = 0; i < kLanes; ++i) {
+          __builtin_prefetch(lhs[v] + ahead + i * stride, /*rw=*/0,
+                             /*locality=*/2);
         }
         RUY_LIKE_UNROLL
-        for (int i = 0; i < kWords; ++i) {
-          Words::template MultiplyAdd<kRhsWidth>(x[i], rhs[g] + i * kRhsStep, g,
-                                                 acc);
+        for (int w = 0; w < kLineWords; w += V::kRowWords) {
+          AddWords<V, Words, kRhsWidth, V::kRowWords>(
+              lhs[v] + 4 * w, stride, rhs + w * kRhsStep, v, acc);
         }
+      }
+    } else {
+      RUY_LIKE_UNROLL
+      for (int w = 0; w < kLineWords; w += V::kRowWords) {
         RUY_LIKE_UNROLL
-        for (int c = 0; c < kCols; ++c) V::HoldInRegister(acc[c][g]);
-        lhs[g] += kWords * sizeof(float);
-        rhs[g] += kWords * kRhsStep;
+        for (int v = 0; v < kVectors; ++v) {
+          AddWords<V, Words, kRhsWidth, V::kRowWords>(
+              lhs[v] + 4 * w, stride, rhs + w * kRhsStep, v, acc);
+        }
       }
     }
     RUY_LIKE_UNROLL
-    for (int g = 0; g < kGroups && kIsFar; ++g) {
-      prefetch[g] += kLineWords * sizeof(float);
+    for (int v = 0; v < kVectors; ++v) lhs[v] += kLineWords * sizeof(float);
+    rhs += kLineWords * kRhsStep;
+  }
+  for (; words > 0; words -= 4) {
+    RUY_LIKE_UNROLL
+    for (int v = 0; v < kVectors; ++v) {
+      AddWords<V, Words, kRhsWidth, 4>(lhs[v], stride, rhs, v, acc);
+      lhs[v] += 4 * sizeof(float);
     }
+    rhs += 4 * kRhsStep;
   }
   RUY_LIKE_UNROLL
-  for (int i = 0; i < kCols * kGroups; ++i) {
-    V::StoreAligned(
-        args.groups[i % kGroups].accum + i / kGroups * kGroups * kLanes,
-        acc[i / kGroups][i % kGroups]);
+  for (int i = 0; i < kCols * kVectors; ++i) {
+    V::StoreAligned(args.sums + i * kLanes, acc[i / kVectors][i % kVectors]);
   }
 }
 
-// RunRows() for 1, 2 ... kMaxCols columns.
-template <class V, class Words, int kRhsWidth, int kMaxCols, int kGroups,
-          bool kIsFar>
-constexpr auto kRunRows = TableOf<RowsFn, kMaxCols>([](auto cols) {
-  return RunRows<V, Words, kRhsWidth, cols(), kGroups, kIsFar>;
+// Vectors of rows at once; what registers hold, and 512 bits of 16 rows.
+template <class V>
+constexpr int VectorsOf(Walk walk, int cols, int rhs_width) {
+  return walk == Walk::kOneVector                  ? 1
+         : V::kLanes == 16 || cols > 3             ? 1
+         : walk == Walk::kCached && rhs_width == 1 ? 4
+                                                   : 2;
+}
+
+// RunRows() for 1, 2 ... kRhsWidth columns.
+template <class V, class Words, int kRhsWidth, Walk kWalk>
+constexpr auto kRunRows = TableOf<RowsFn, kRhsWidth>([](auto cols) {
+  return RunRows < V, Words, kRhsWidth, cols(),
+         VectorsOf<V>(kWalk, cols(), kRhsWidth),
+         kWalk == Walk::kOneVector ? Walk::kCached : kWalk > ;
 });
 
 // The counterpart of PanelKernel<Words::Op, kMaxVectors, kRhsWidth>; kPackRows
-// packs that one's lhs.
+// packs that one's lhs. With kRhsWidth 1 it is for a single column, in place.
 template <class V, int kMaxVectors, int kRhsWidth, PackFn* kPackRows,
           class Words>
 struct NarrowFloatKernel {
   typedef typename Words::Op Op;
   static constexpr int kLanes = V::kLanes;
-  static constexpr int kMaxPanels =
-      (kMaxNarrowCols + kRhsWidth - 1) / kRhsWidth;
+  static constexpr int kMaxCols = kRhsWidth == 1 ? 1 : kMaxNarrowCols;
+  static constexpr int kMaxPanels = (kMaxCols + kRhsWidth - 1) / kRhsWidth;
+  static constexpr int kMaxTileRows =
+      VectorsOf<V>(Walk::kCached, 1, kRhsWidth) * kLanes;
   static constexpr int kPieceLevels = 64;
+  // Levels that are multiplied as whole words, four at a time.
+  static constexpr int kFourWords = 4 * Words::kLevels;
 
-  // Vectors of rows at a time. Additions to a sum are 4 cycles apart, so a
-  // 256-bit vector reads 32 bytes of lhs in 4 cycles: too slow while there are
-  // few columns. Two vectors of 512 bits would be 32 rows, more than the
-  // prefetchers follow.
-  static constexpr int kMostGroups = kLanes == 8 ? 2 : 1;
-  static constexpr int kFewCols = kMostGroups == 2 ? 3 : kRhsWidth;
-
-  static constexpr int kTileRows = kMostGroups * kLanes;
-
-  // How rows go through depth: in `groups` vectors, by `fns`; of two the second
-  // one `lag` levels behind.
-  struct Walk {
-    RowsFn* const* fns;  // by columns less 1
-    int groups;
-    ptrdiff_t lag;
-    bool is_far;
-  };
-  static RUY_LIKE_ALWAYS_INLINE Walk WalkOf(const KernelArgs& args) {
-    const bool aliases = SharesSets(args.lhs_stride_bytes);
-    // A larger lhs comes from beyond L2. Rows of 512 bits gain by whole lines
-    // earlier if L1 cannot hold what is prefetched.
-    const ptrdiff_t cached = kLanes == 16 && aliases ? 4 << 20 : 8 << 20;
-    const bool is_far =
-        args.rows * args.lhs_stride_bytes > cached && args.cols <= kRhsWidth;
-    if (args.cols > kFewCols || kMostGroups == 1) {
-      return {is_far ? kRunRows<V, Words, kRhsWidth, kRhsWidth, 1, true>.fns
-                     : kRunRows<V, Words, kRhsWidth, kRhsWidth, 1, false>.fns,
-              1, 0, is_far};
-    }
-    // Half of the sets that a way of L1 has.
-    constexpr ptrdiff_t kLag = 2 * kStretchLevels<Words>;
-    const ptrdiff_t half =
-        args.depth / (2 * kLineLevels<Words>)*kLineLevels<Words>;
-    return {
-        is_far
-            ? kRunRows<V, Words, kRhsWidth, kFewCols, kMostGroups, true>.fns
-            : kRunRows<V, Words, kRhsWidth, kFewCols, kMostGroups, false>.fns,
-        kMostGroups, aliases ? Least(half, kLag) : 0, is_far};
-  }
-  // True if 16 rows have their lines in one or two sets of L1, which may have 8
-  // ways: rows (nearly) a multiple of 4096 bytes apart.
-  static RUY_LIKE_ALWAYS_INLINE bool SharesSets(ptrdiff_t stride) {
-    return ((stride + 7) & 4095) < 15;
-  }
-
-  // From this many columns on narrow_side_by_side.h's tiles are used.
-  static constexpr int kMinSideBySideCols = kLanes == 8 ? kRhsWidth + 1 : 11;
-  typedef SideBySideRunner<V, kRhsWidth,
-                           kStretchLevels<WidenedWords<V, Scalar::kF32>>>
-      SideBySide;
-  static_assert(kMinSideBySideCols > kRhsWidth);
+  typedef SideBySideRunner<V, kRhsWidth, /*kAheadLevels=*/256> SideBySide;
 
   // The kernel's line in its path's table.
   static constexpr Kernel Entry(const char* name, PackFn* pack_rhs) {
@@ -285,141 +263,89 @@ struct NarrowFloatKernel {
     }
     return kernel;
   }
+  static constexpr Kernel ColumnEntry(const char* name) {
+    static_assert(kRhsWidth == 1 && Words::kScalar == Scalar::kF32);
+    Kernel kernel = Entry(name, /*pack_rhs=*/nullptr);
+    kernel.lhs.depth_group = 1;  // only for the name
+    kernel.rhs = {Scalar::kF32, /*in_place=*/true, 0, 0, 0};
+    kernel.max_cols = 1;
+    return kernel;
+  }
 
   static void Run(const KernelArgs* args) {
-    if constexpr (Words::kScalar == Scalar::kF32) {
-      if (args->cols >= kMinSideBySideCols) {
-        RunSideBySideTiles(*args);
-        return;
-      }
+    if constexpr (Words::kScalar == Scalar::kF32 && kRhsWidth > 1) {
+      if (args->cols > kRhsWidth) return RunSideBySideTiles(*args);
     }
     RunTiles(*args);
   }
 
  private:
-  // A group of rows, the level that it has reached, and its sums.
-  struct Place {
-    const char* rows;
-    ptrdiff_t level;
-    float* accum;
-  };
-
   // Tiles of rows that are transposed in registers.
   static RUY_LIKE_ALWAYS_INLINE void RunTiles(const KernelArgs& args) {
-    const Walk walk = WalkOf(args);
-    const int tile_rows = walk.groups * kLanes;
-    const ptrdiff_t tile_bytes = tile_rows * args.lhs_stride_bytes;
-    const ptrdiff_t group_bytes = kLanes * args.lhs_stride_bytes;
+    const int cols = static_cast<int>(args.cols);
+    const ptrdiff_t stride = args.lhs_stride_bytes;
+    const Walk walk = WalkOf(args.rows, stride, cols);
+    RowsFn* run = kRunRows<V, Words, kRhsWidth, Walk::kStreamed>.fns[cols - 1];
+    if (walk == Walk::kCached) {
+      run = kRunRows<V, Words, kRhsWidth, Walk::kCached>.fns[cols - 1];
+    } else if (walk == Walk::kOneVector) {
+      run = kRunRows<V, Words, kRhsWidth, Walk::kOneVector>.fns[cols - 1];
+    }
+    if constexpr (kHasWholeLines) {
+      if (walk == Walk::kWholeLines) {
+        run = kRunRows<V, Words, kRhsWidth, Walk::kWholeLines>.fns[cols - 1];
+      }
+    }
+    const int vectors = VectorsOf<V>(walk, cols, kRhsWidth);
+    const int tile_rows = Min(args.rows, vectors * kLanes);
     const ptrdiff_t whole =
-        args.depth / kLineLevels<Words> * kLineLevels<Words>;
-    const char* lhs = static_cast<const char*>(args.lhs);
-    ptrdiff_t row = 0;
-    if (walk.lag > 0) row = RunLagging(args, walk, whole);
-    lhs += row * args.lhs_stride_bytes;
-    alignas(64) float accum[kMaxPanels * kRhsWidth * kTileRows];
-    for (; row < args.rows; row += tile_rows) {
-      const int rows = Min(args.rows - row, tile_rows);
-      const ptrdiff_t levels = rows < tile_rows ? 0 : whole;
-      Clear(args.cols * kTileRows, accum);
-      for (ptrdiff_t k = 0; k < levels; k += kStretchLevels<Words>) {
-        const Place places[2] = {{lhs, k, accum},
-                                 {lhs + group_bytes, k, accum + kLanes}};
-        Multiply(args, walk, places, whole,
-                 Min(levels - k, kStretchLevels<Words>));
+        tile_rows < kLanes ? 0 : args.depth / kFourWords * kFourWords;
+    alignas(64) float sums[kRhsWidth * kMaxTileRows];
+    RowsArgs tile;
+    tile.lhs_stride = stride;
+    tile.rhs = static_cast<const float*>(args.rhs);
+    tile.words = whole / Words::kLevels;
+    tile.ahead =
+        args.rows * stride > kNextRowsBytes ? tile_rows * stride : kAheadBytes;
+    tile.sums = sums;
+    for (ptrdiff_t row = 0; row < args.rows; row += tile_rows) {
+      // The last rows may be multiplied twice.
+      if (row > args.rows - tile_rows) row = args.rows - tile_rows;
+      tile.lhs = static_cast<const char*>(args.lhs) + row * stride;
+      if (whole > 0) {
+        run(tile);
+      } else {
+        Clear(cols * vectors * kLanes, sums);
       }
-      Finish<kMostGroups>(args, lhs, row, rows, levels, accum);
-      lhs += tile_bytes;
+      Finish(args, tile.lhs, row, tile_rows, whole, vectors, sums);
     }
   }
 
-  // Whole tiles of two groups, the second one lag levels behind: each goes
-  // through all tiles by itself, and a tile is complete when the second one has
-  // passed. Returns the number of rows. Not inlined: its frame is larger.
-  static RUY_LIKE_NOINLINE ptrdiff_t RunLagging(const KernelArgs& args,
-                                                const Walk& walk,
-                                                ptrdiff_t whole) {
-    const ptrdiff_t tiles = args.rows / kTileRows;
-    const ptrdiff_t group_bytes = kLanes * args.lhs_stride_bytes;
-    const char* const lhs = static_cast<const char*>(args.lhs);
-    // Of two tiles in turn; and for a group that has not begun or is through,
-    // which repeats what the other one does.
-    alignas(64) float accum[3][kRhsWidth * kTileRows];
-    for (float(&sums)[kRhsWidth * kTileRows] : accum) {
-      Clear(args.cols * kTileRows, sums);
-    }
-    struct {
-      ptrdiff_t tile, level;
-    } at[2] = {};
-    ptrdiff_t wait = walk.lag;
-    while (at[1].tile < tiles) {
-      const bool runs[2] = {at[0].tile < tiles, wait == 0};
-      ptrdiff_t levels = wait == 0 ? whole : wait;
-      Place places[2];
-      for (int g = 0; g < 2; ++g) {
-        const auto& from = at[runs[g] ? g : 1 - g];
-        const int group = runs[g] ? g : 1 - g;
-        places[g] = {lhs + (2 * from.tile + group) * group_bytes, from.level,
-                     accum[runs[g] ? from.tile % 2 : 2] + group * kLanes};
-        levels = Least(levels, NextStretch(from.level) - from.level);
-        levels = Least(levels, whole - from.level);
-      }
-      Multiply(args, walk, places, whole, levels);
-      for (int g = 0; g < 2; ++g) {
-        if (!runs[g] || (at[g].level += levels) < whole) continue;
-        at[g].level = 0;
-        const ptrdiff_t tile = at[g].tile++;
-        if (g == 0) continue;
-        const ptrdiff_t row = tile * kTileRows;
-        Finish<kMostGroups>(args, lhs + row * args.lhs_stride_bytes, row,
-                            kTileRows, whole, accum[tile % 2]);
-        Clear(args.cols * kTileRows, accum[tile % 2]);
-      }
-      if (wait > 0) wait -= levels;
-    }
-    return tiles * kTileRows;
-  }
-  static RUY_LIKE_ALWAYS_INLINE ptrdiff_t Least(ptrdiff_t a, ptrdiff_t b) {
-    return a < b ? a : b;
-  }
-  static RUY_LIKE_ALWAYS_INLINE ptrdiff_t NextStretch(ptrdiff_t level) {
-    return (level | (kStretchLevels<Words> - 1)) + 1;
+  // A larger lhs leaves L2.
+  static constexpr ptrdiff_t kCachedBytes = 1 << 20;
+  static constexpr bool kHasWholeLines = kLanes == 16 && Words::kLevels == 1;
+  // From a larger one, in memory, the next tile's rows are prefetched, not the
+  // next lines. One that takes whole lines always comes from there.
+  static constexpr ptrdiff_t kNextRowsBytes = (kHasWholeLines ? 8 : 32) << 20;
+  static constexpr ptrdiff_t kAheadBytes = 256;
+
+  static RUY_LIKE_ALWAYS_INLINE Walk WalkOf(ptrdiff_t rows, ptrdiff_t stride,
+                                            int cols) {
+    const int most = VectorsOf<V>(Walk::kCached, cols, kRhsWidth) * kLanes;
+    const Walk walk = kHasWholeLines && rows * stride > kNextRowsBytes
+                          ? Walk::kWholeLines
+                      : rows * stride > kCachedBytes || SharesSets(stride, most)
+                          ? Walk::kStreamed
+                          : Walk::kCached;
+    return rows < VectorsOf<V>(walk, cols, kRhsWidth) * kLanes
+               ? Walk::kOneVector
+               : walk;
   }
 
-  // Adds some levels, within a stretch, to the groups' sums of all columns.
-  static RUY_LIKE_ALWAYS_INLINE void Multiply(const KernelArgs& args,
-                                              const Walk& walk,
-                                              const Place (&places)[2],
-                                              ptrdiff_t whole,
-                                              ptrdiff_t levels) {
-    RowsArgs rows;
-    rows.lhs_stride = args.lhs_stride_bytes;
-    rows.levels = levels;
-    const ptrdiff_t tile_bytes = walk.groups * kLanes * args.lhs_stride_bytes;
-    for (int g = 0; g < walk.groups; ++g) {
-      const Place& place = places[g];
-      const ptrdiff_t next = NextStretch(place.level);
-      RowsGroup& group = rows.groups[g];
-      group.lhs = place.rows + place.level * kElementBytes<Words>;
-      group.prefetch = walk.is_far    ? group.lhs + tile_bytes
-                       : next < whole ? place.rows + next * kElementBytes<Words>
-                                      : place.rows + tile_bytes;
-      group.prefetched =
-          static_cast<unsigned>((place.level & (kStretchLevels<Words> - 1)) /
-                                kLineLevels<Words> * kLanes);
-    }
-    for (int i = 0; i < CountRhsPanels<kRhsWidth>(args); ++i) {
-      int cols = 0;
-      for (int g = 0; g < walk.groups; ++g) {
-        const NarrowRhsPanel panel = GetRhsPanel<kRhsWidth>(
-            args, i, RhsWord(places[g].level), places[g].accum, kTileRows);
-        rows.groups[g].rhs = panel.rhs;
-        rows.groups[g].accum = panel.accum;
-        cols = panel.cols;
-      }
-      walk.fns[cols - 1](rows);
-      // Once for all panels.
-      for (RowsGroup& group : rows.groups) group.prefetch = group.lhs;
-    }
+  // True if more than 8 lines of so many rows, a power of 2, share a set of L1:
+  // rows (nearly) a multiple of 4096 bytes apart if they are 16.
+  static RUY_LIKE_ALWAYS_INLINE bool SharesSets(ptrdiff_t stride, int rows) {
+    return ((stride + 7) & (65536 / rows - 1)) < 15;
   }
 
   // narrow_side_by_side.h's tiles. Not inlined: its frame is larger.
@@ -440,24 +366,23 @@ struct NarrowFloatKernel {
         runner.Run(lhs, left < 2 * kSideRows ? nullptr : lhs + tile_bytes,
                    accum);
       }
-      Finish<2>(args, lhs, row, rows, whole, accum);
+      Finish(args, lhs, row, rows, whole, 2, accum);
       lhs += tile_bytes;
     }
   }
 
-  // Levels from `level` on, and the epilogue. Accumulators are kVectors vectors
-  // a column.
-  template <int kVectors>
+  // Levels from `level` on, and the epilogue. Sums are `vectors` vectors a
+  // column; of a single tile, Vectors(rows).
   static RUY_LIKE_ALWAYS_INLINE void Finish(const KernelArgs& args,
                                             const char* lhs, ptrdiff_t row,
                                             int rows, ptrdiff_t level,
-                                            float* accum) {
+                                            int vectors, float* sums) {
     for (; level < args.depth; level += kPieceLevels) {
-      MultiplyPiece<kVectors>(args, lhs, rows, level, accum);
+      MultiplyPiece(args, lhs, rows, level, vectors, sums);
     }
     for (int i = 0; i < CountRhsPanels<kRhsWidth>(args); ++i) {
       const NarrowRhsPanel panel =
-          GetRhsPanel<kRhsWidth>(args, i, 0, accum, kVectors * kLanes);
+          GetRhsPanel<kRhsWidth>(args, i, 0, sums, vectors * kLanes);
       StoreTile<typename Op::Simd>({panel.accum, Vectors(rows) * kLanes, rows,
                                     panel.cols, row, panel.col},
                                    *args.epilogue);
@@ -477,13 +402,13 @@ struct NarrowFloatKernel {
   }
 
   // Any number of rows up to a tile's, kPieceLevels levels from `k` on.
-  template <int kVectors>
-  static RUY_LIKE_ALWAYS_INLINE void MultiplyPiece(const KernelArgs& args,
-                                                   const char* lhs, int rows,
-                                                   ptrdiff_t k, float* accum) {
+  static RUY_LIKE_NOINLINE void MultiplyPiece(const KernelArgs& args,
+                                              const char* lhs, int rows,
+                                              ptrdiff_t k, int vectors,
+                                              float* sums) {
     constexpr const auto& tiles =
         kTileTable<Op, PackedRhs<Op, kRhsWidth>, kMaxVectors, kRhsWidth>.fns;
-    alignas(64) float piece[kVectors * kLanes * kPieceLevels];
+    alignas(64) float piece[kMaxVectors * kLanes * kPieceLevels];
     const ptrdiff_t levels = Min(args.depth - k, kPieceLevels);
     const ptrdiff_t padded =
         (levels + Op::kDepthGroup - 1) / Op::kDepthGroup * Op::kDepthGroup;
@@ -505,7 +430,7 @@ struct NarrowFloatKernel {
     tile.column_start = nullptr;
     for (int i = 0; i < CountRhsPanels<kRhsWidth>(args); ++i) {
       const NarrowRhsPanel panel =
-          GetRhsPanel<kRhsWidth>(args, i, RhsWord(k), accum, kVectors * kLanes);
+          GetRhsPanel<kRhsWidth>(args, i, RhsWord(k), sums, vectors * kLanes);
       tile.rhs = {panel.rhs, args.rhs_stride_bytes};
       tile.start = panel.accum;
       tile.start_col_stride = Vectors(rows) * kLanes;
