@@ -604,45 +604,40 @@ absl::Status ValidatePostOperand(const char* name, const PostOperand& operand,
 }
 
 // Checks zero points of rows of lhs or of columns of rhs.
-absl::Status ValidateZeroPoints(const char* name, const ErasedMatrix& operand,
-                                absl::Span<const std::int32_t> zero_points,
-                                std::ptrdiff_t count, const MulCall& call) {
+absl::Status ValidateZeroPoints(bool of_lhs, const MulCall& call) {
+  const PostOps& ops = *call.post_ops;
+  const auto zero_points = of_lhs ? ops.lhs_zero_points : ops.rhs_zero_points;
   if (zero_points.empty()) return absl::OkStatus();
-  const char* const operand_name = name[0] == 'l' ? "lhs" : "rhs";
+  const char* const name = of_lhs ? "lhs_zero_points" : "rhs_zero_points";
+  const ErasedMatrix& operand = of_lhs ? call.lhs : call.rhs;
+  const auto described = [&] {
+    return Describe(of_lhs ? "lhs" : "rhs", operand);
+  };
   if (!Is8Bit(operand.scalar) || call.family == Family::kGroupScaled) {
     return Invalid(name, " are for an operand of 8 bits, not for ",
-                   Describe(operand_name, operand));
+                   described());
   }
   if (operand.zero_point != 0) {
-    return Invalid(Describe(operand_name, operand), " has zero point ",
-                   operand.zero_point, " besides ", name);
+    return Invalid(described(), " has zero point ", operand.zero_point,
+                   " besides ", name);
   }
   const auto length = static_cast<std::ptrdiff_t>(zero_points.size());
-  return length == count ? absl::OkStatus()
-                         : LengthError(name, length, call, name[0] == 'l');
-}
-
-absl::Status ValidateTable(const MulCall& call) {
-  const absl::Span<const std::uint8_t> table = call.post_ops->table;
-  if (table.empty()) return absl::OkStatus();
-  if (table.size() != 256) {
-    return Invalid("table has ", table.size(), " elements, not 256");
-  }
-  return call.quantized && Is8Bit(call.dst.scalar)
+  return length == (of_lhs ? call.lhs.layout.rows() : call.rhs.layout.cols())
              ? absl::OkStatus()
-             : Invalid("table is for dst of 8 bits, not for ",
-                       Describe("dst", call.dst));
+             : LengthError(name, length, call, of_lhs);
 }
 
 absl::Status ValidatePostOps(const MulCall& call) {
   const PostOps& ops = *call.post_ops;
-  RUY_LIKE_RETURN_IF_ERROR(ValidateZeroPoints("lhs_zero_points", call.lhs,
-                                              ops.lhs_zero_points,
-                                              call.dst.layout.rows(), call));
-  RUY_LIKE_RETURN_IF_ERROR(ValidateZeroPoints("rhs_zero_points", call.rhs,
-                                              ops.rhs_zero_points,
-                                              call.dst.layout.cols(), call));
-  RUY_LIKE_RETURN_IF_ERROR(ValidateTable(call));
+  RUY_LIKE_RETURN_IF_ERROR(ValidateZeroPoints(/*of_lhs=*/true, call));
+  RUY_LIKE_RETURN_IF_ERROR(ValidateZeroPoints(/*of_lhs=*/false, call));
+  if (!ops.table.empty() && ops.table.size() != 256) {
+    return Invalid("table has ", ops.table.size(), " elements, not 256");
+  }
+  if (!ops.table.empty() && !(call.quantized && Is8Bit(call.dst.scalar))) {
+    return Invalid("table is for dst of 8 bits, not for ",
+                   Describe("dst", call.dst));
+  }
   if (ops.activation == Activation::kNone && ops.factor.is_none() &&
       ops.residual.is_none()) {
     return absl::OkStatus();
