@@ -31,6 +31,10 @@ set(CMAKE_CXX_COMPILER_TARGET ${RUY_LIKE_COMPILER})  # clang's alone
 # Else the C interface's tests find the host's own.
 set(CMAKE_C_COMPILER ${RUY_LIKE_COMPILER}-gcc)
 
+# A program in C names none of the libraries that libruy_like_c.so needs.
+set(CMAKE_EXE_LINKER_FLAGS_INIT
+  -Wl,-rpath-link,${RUY_LIKE_SYSROOT}/usr/lib/${RUY_LIKE_TRIPLET})
+
 set(CMAKE_FIND_ROOT_PATH ${RUY_LIKE_SYSROOT})
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
