@@ -206,9 +206,31 @@ ABSL_ATTRIBUTE_NOINLINE absl::Status ReadGroupTypes(const rl_params& params,
   return absl::OkStatus();
 }
 
+// Whether a value is an infinity, or whole with so few bits that each type that
+// may have it (16-bit floats, too) does: neither needs the floating-point
+// state, which takes as long as all other checks of a call.
+RUY_LIKE_INLINE bool IsExact(double value, Scalar type) {
+  std::uint64_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  const int exponent = static_cast<int>(bits >> 52 & 0x7ff) - 1023;
+  const bool is_short = exponent >= 0 && exponent <= (IsFloat(type) ? 7 : 31);
+  return bits << 1 == 0 || ((is_short || exponent == 1024) &&
+                            bits << (12 + (is_short ? exponent : 0)) == 0);
+}
+
 // The bounds and beta, which C++ has in this type.
 ABSL_ATTRIBUTE_NOINLINE absl::Status ReadNumbers(const rl_params& params,
                                                  Scalar type, MulCall* call) {
+  if (ABSL_PREDICT_TRUE(params.has_clamp != 0 && ValueOf(params.beta) == 0 &&
+                        IsExact(params.clamp_min, type) &&
+                        IsExact(params.clamp_max, type))) {
+    const TypeInfo& bounds = TypeOf(type);
+    call->clamp_min =
+        std::min(std::max(params.clamp_min, bounds.low), bounds.high);
+    call->clamp_max =
+        std::min(std::max(params.clamp_max, bounds.low), bounds.high);
+    return absl::OkStatus();
+  }
   const ScopedFloatState float_state(FloatState::kDefault);
   call->beta = params.beta;
   RUY_LIKE_RETURN_IF_ERROR(RoundTo(type, "beta", &call->beta));

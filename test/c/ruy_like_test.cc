@@ -502,6 +502,18 @@ TEST(CInterface, ClampsBeyondTheTypeHaveNoEffect) {
   call.params.clamp_max = std::numeric_limits<double>::infinity();
   ASSERT_EQ(call.Run(), RL_OK) << rl_last_error();
   EXPECT_EQ(*std::min_element(call.c, call.c + 15), 3);
+  for (const double low : {-129.0, -4294967295.0, -4294967296.0, -1e300}) {
+    call.params.clamp_min = low;
+    call.params.clamp_max = -low;
+    ASSERT_EQ(call.Run(), RL_OK) << rl_last_error();
+    EXPECT_LT(*std::min_element(call.c, call.c + 15), 0) << low;
+  }
+  // Nor may a bound that is not whole pass for one that is.
+  for (const double bound : {0.5, 126.5, 1e-300, -2.25}) {
+    call.params.clamp_min = bound;
+    EXPECT_EQ(call.Run(), RL_INVALID_ARGUMENT) << bound;
+    EXPECT_THAT(rl_last_error(), HasSubstr("is not whole"));
+  }
 }
 
 TEST(CInterface, ErrorsAreOfTheirThread) {
