@@ -224,9 +224,9 @@ constexpr int VectorsOf(Walk walk, int cols, int rhs_width) {
 // RunRows() for 1, 2 ... kRhsWidth columns.
 template <class V, class Words, int kRhsWidth, Walk kWalk>
 constexpr auto kRunRows = TableOf<RowsFn, kRhsWidth>([](auto cols) {
-  return RunRows < V, Words, kRhsWidth, cols(),
-         VectorsOf<V>(kWalk, cols(), kRhsWidth),
-         kWalk == Walk::kOneVector ? Walk::kCached : kWalk > ;
+  constexpr Walk kLoop = kWalk == Walk::kOneVector ? Walk::kCached : kWalk;
+  constexpr int kVectors = VectorsOf<V>(kWalk, cols(), kRhsWidth);
+  return RunRows<V, Words, kRhsWidth, cols(), kVectors, kLoop>;
 });
 
 // The counterpart of PanelKernel<Words::Op, kMaxVectors, kRhsWidth>; kPackRows
