@@ -53,8 +53,7 @@ int main() {
   // Or arrays: both, for each channel.
   params.set_multiplier_fixedpoint_perchannel(nullptr);
   params.set_multiplier_exponent_perchannel(nullptr);
-  // kTwice: as gemmlowp does. kFloat: by the scales below, as ONNX Runtime
-  // does.
+  // kTwice: as gemmlowp does. kFloat: by scales, as ONNX Runtime does.
   params.set_multiplier_rounding(rl::MultiplierRounding::kOnce);
   params.set_rhs_scale(1);  // and the other setters of scales
 

@@ -384,8 +384,8 @@ TEST(ErrorsTest, ZeroPointsOfInt16Operands) {
 
 TEST(ErrorsTest, UnknownRounding) {
   Int8Call c;
-  c.params.set_multiplier_rounding(static_cast<MultiplierRounding>(2));
-  c.ExpectInvalid({"multiplier rounding", "2"});
+  c.params.set_multiplier_rounding(static_cast<MultiplierRounding>(3));
+  c.ExpectInvalid({"multiplier rounding", "3"});
   c.params.set_multiplier_rounding(MultiplierRounding::kTwice);
   c.ExpectOk();
 }

@@ -42,9 +42,27 @@ int32_t Scale(int32_t acc, int32_t fixedpoint, int32_t exponent, bool twice) {
   return static_cast<int32_t>(scaled);
 }
 
+// Apart, like all that few calls ask for: else every element pays for it.
+RUY_LIKE_NOINLINE uint32_t ZeroPointTerms(ptrdiff_t row, ptrdiff_t col,
+                                          const ZeroPointArgs& z) {
+  const uint32_t lhs = z.lhs == nullptr ? 0 : z.lhs[row];
+  const uint32_t rhs = z.rhs == nullptr ? 0 : z.rhs[col];
+  uint32_t sum = static_cast<uint32_t>(z.depth) * lhs * rhs;
+  if (z.lhs != nullptr) {
+    sum -= lhs * (static_cast<uint32_t>(z.rhs_sums[col]) -
+                  static_cast<uint32_t>(z.rhs_base));
+  }
+  if (z.rhs != nullptr) {
+    sum -= rhs * (static_cast<uint32_t>(z.lhs_sums[row]) -
+                  static_cast<uint32_t>(z.lhs_base));
+  }
+  return sum;
+}
+
 // An accumulator with what zero points add to it.
-uint32_t CorrectedSum(uint32_t raw, ptrdiff_t row, ptrdiff_t col,
-                      const EpilogueArgs& e) {
+RUY_LIKE_ALWAYS_INLINE uint32_t CorrectedSum(uint32_t raw, ptrdiff_t row,
+                                             ptrdiff_t col,
+                                             const EpilogueArgs& e) {
   uint32_t sum = raw + static_cast<uint32_t>(e.zero_point_product);
   if (e.rhs_sums != nullptr) {
     sum -= static_cast<uint32_t>(e.lhs_zero_point) *
@@ -54,19 +72,7 @@ uint32_t CorrectedSum(uint32_t raw, ptrdiff_t row, ptrdiff_t col,
     sum -= static_cast<uint32_t>(e.rhs_zero_point) *
            static_cast<uint32_t>(e.lhs_sums[row]);
   }
-  if (e.zeros == nullptr) return sum;
-  const ZeroPointArgs& z = *e.zeros;
-  const uint32_t lhs = z.lhs == nullptr ? 0 : z.lhs[row];
-  const uint32_t rhs = z.rhs == nullptr ? 0 : z.rhs[col];
-  sum += static_cast<uint32_t>(z.depth) * lhs * rhs;
-  if (z.lhs != nullptr) {
-    sum -= lhs * (static_cast<uint32_t>(z.rhs_sums[col]) -
-                  static_cast<uint32_t>(z.rhs_base));
-  }
-  if (z.rhs != nullptr) {
-    sum -= rhs * (static_cast<uint32_t>(z.lhs_sums[row]) -
-                  static_cast<uint32_t>(z.lhs_base));
-  }
+  if (e.zeros != nullptr) sum += ZeroPointTerms(row, col, *e.zeros);
   return sum;
 }
 
@@ -90,7 +96,7 @@ float ScaledSum(uint32_t sum, ptrdiff_t row, ptrdiff_t col,
 }
 
 // x, rounded to an integer, plus the zero point, within the bounds.
-int64_t Rounded(float x, const EpilogueArgs& e) {
+RUY_LIKE_NOINLINE int64_t Rounded(float x, const EpilogueArgs& e) {
   const int low = e.clamp_min - e.dst_zero_point;
   const int high = e.clamp_max - e.dst_zero_point;
   // False for a NaN.
