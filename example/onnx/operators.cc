@@ -469,7 +469,7 @@ Result Pool(const Call& call) {
   if (!shape.ok()) return call.Error(shape.status().message());
   auto y =
       call.Make({shape->batch, shape->channels, shape->height, shape->width},
-                window->kernel_height * window->kernel_width);
+                std::int64_t{window->kernel_height} * window->kernel_width);
   if (!y.ok()) return y;
   const bool counts_padding = call.node.Int("count_include_pad", 0) != 0;
   float* to = y->values.data();
@@ -760,7 +760,10 @@ absl::StatusOr<ruy_like::Window> WindowOf(const Node& node, const Dims& dims,
       std::swap(window.padding.left, window.padding.right);
     }
   } else if (automatic != "VALID" && !pads.empty()) {
-    window.padding = {pads[0], pads[2], pads[1], pads[3]};
+    window.padding.top = pads[0];
+    window.padding.left = pads[1];
+    window.padding.bottom = pads[2];
+    window.padding.right = pads[3];
   }
   return window;
 }
