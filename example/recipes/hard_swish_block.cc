@@ -24,7 +24,7 @@ int main() {
     status.Update(SetMultipliers(w, from, to, &params));
     status.Update(Mul(weights, a, params, &context, &b));
   };
-  ops.table = hard_swish->bytes();  // while dst is in a near cache
+  ops.table = hard_swish->bytes();  // no pass of its own over dst
   conv_1x1(rl::RowMajor(expand, 4, 2), rl::ColMajor(in, 2, 4), x,
            rl::ColMajor(first, 4, 4), wide_x);
   rl::TensorView<std::int8_t> h = {first, {1, 2, 2, 4}, wide_x}, to = h;

@@ -58,9 +58,9 @@ enum PostOpNeeds : uint8_t {
 
 struct PostOpArgs {
   ptrdiff_t rows, cols;
-  // The accumulators, float, double or int32, or results of 8 bits: columns
-  // without gaps, or rows if those of dst are contiguous, tile_stride elements
-  // apart. 64-byte aligned; tile_stride is a multiple of 16.
+  // The accumulators, float, double or int32: columns without gaps, or rows if
+  // those of dst are contiguous, tile_stride elements apart. 64-byte aligned;
+  // tile_stride is a multiple of 16.
   const void* tile;
   Scalar tile_scalar;
   ptrdiff_t tile_stride;

@@ -96,8 +96,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void Product::RunPiece(
   RunKernel(piece, levels, lhs, rhs, epilogue, accum);
 }
 
-// The results, or accumulators as they are.
-void WriteTo(void* tile, Scalar scalar, ptrdiff_t stride, bool results,
+// Accumulators as they are.
+void WriteTo(void* tile, Scalar scalar, ptrdiff_t stride,
              EpilogueArgs* epilogue) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   EpilogueArgs& e = *epilogue;
@@ -106,7 +106,6 @@ void WriteTo(void* tile, Scalar scalar, ptrdiff_t stride, bool results,
   e.dst_scalar = scalar;
   e.dst_row_stride = col_major ? 1 : stride;
   e.dst_col_stride = col_major ? stride : 1;
-  if (results) return;
   e.bias = nullptr;
   e.needs_general = e.zeros != nullptr;
   e.dst_zero_point = 0;
@@ -116,31 +115,33 @@ void WriteTo(void* tile, Scalar scalar, ptrdiff_t stride, bool results,
   e.clamp_max_f = kInfinity;
 }
 
-// Makes dst of a tile of bytes.
-void LookUp(const kernels::PostOpArgs& args) {
-  const EpilogueArgs& e = *args.epilogue;
+// Replaces bytes of dst by those of the table. All of the piece, not a tile at
+// a time: kernels take half a time more for tiles than for pieces.
+void LookUp(const EpilogueArgs& e, ptrdiff_t rows, ptrdiff_t cols,
+            const std::uint8_t* table) {
   const bool col_major = e.dst_row_stride == 1;
-  const std::uint8_t* const table = args.terms.table;
-  const auto* from = static_cast<const std::uint8_t*>(args.tile);
-  auto* to = static_cast<std::uint8_t*>(e.dst);
-  const ptrdiff_t length = col_major ? args.rows : args.cols;
-  for (ptrdiff_t run = col_major ? args.cols : args.rows; run > 0; --run) {
-    for (ptrdiff_t i = 0; i < length; ++i) to[i] = table[from[i]];
-    from += args.tile_stride;
-    to += col_major ? e.dst_col_stride : e.dst_row_stride;
+  const ptrdiff_t length = col_major ? rows : cols;
+  const ptrdiff_t step = col_major ? e.dst_col_stride : e.dst_row_stride;
+  auto* bytes = static_cast<std::uint8_t*>(e.dst);
+  for (ptrdiff_t run = col_major ? cols : rows; run > 0; --run) {
+    for (ptrdiff_t i = 0; i < length; ++i) bytes[i] = table[bytes[i]];
+    bytes += step;
   }
 }
 
-// The last pass of a piece, a tile at a time.
+// The last pass of a piece; but for a table, a tile at a time.
 ABSL_ATTRIBUTE_NOINLINE void Product::RunWithPostOps(
     const BlockExtent& piece, Levels levels, Panels lhs, Panels rhs,
     const EpilogueArgs& epilogue, char* accum, char* scratch) const {
   const Plan& plan = *plan_;
+  if (params_.post_ops.table != nullptr) {
+    RunKernel(piece, levels, lhs, rhs, epilogue, accum);
+    return LookUp(epilogue, piece.end_row - piece.start_row,
+                  piece.end_col - piece.start_col, params_.post_ops.table);
+  }
   kernels::PostOpArgs args;
   args.tile = scratch + plan.tile_at;
-  const bool looks_up = params_.post_ops.table != nullptr;
-  args.tile_scalar = looks_up ? epilogue.dst_scalar
-                     : params_.scaled()
+  args.tile_scalar = params_.scaled()
                          ? Scalar::kF32
                          : InfoOf(plan.choice.kernel->family).accum;
   BlockExtent part;
@@ -165,7 +166,7 @@ ABSL_ATTRIBUTE_NOINLINE void Product::RunWithPostOps(
           of_part.dst_row_stride == 1 ? args.rows : args.cols);
       EpilogueArgs to_tile = of_part;
       WriteTo(scratch + plan.tile_at, args.tile_scalar, args.tile_stride,
-              looks_up, &to_tile);
+              &to_tile);
       RunKernel(part, levels,
                 {lhs.data + side_.lhs.shape->Offset(row - piece.start_row, 0,
                                                     lhs.stride_bytes),
@@ -173,11 +174,7 @@ ABSL_ATTRIBUTE_NOINLINE void Product::RunWithPostOps(
                 part_rhs, to_tile, accum);
       args.epilogue = &of_part;
       args.terms = PostOpsAt(params_.post_ops, row, col);
-      if (looks_up) {
-        LookUp(args);
-      } else {
-        plan.post_ops(&args);
-      }
+      plan.post_ops(&args);
     }
   }
 }
