@@ -107,7 +107,7 @@ int main() {
   post_ops.slope_perchannel = {};
   post_ops.factor = {};    // a Matrix, or PostOperand::PerChannel(values)
   post_ops.residual = {};  // the same; may be dst itself
-  // Of integers: for each row, for each column; 256 bytes after an 8-bit dst.
+  // Products of integers have zero points and a table besides.
   post_ops.lhs_zero_points = {};
   post_ops.rhs_zero_points = {};
   post_ops.table = {};

@@ -57,7 +57,8 @@ class IntNetwork {
                                           ruy_like::Context* context,
                                           Times* times);
 
-  // Of activations, and of weights by the same names with "/weights".
+  // Scales and zero points of activations; those of weights have "/weights"
+  // behind the name.
   const std::map<std::string, std::vector<ruy_like::QuantParams>>& params()
       const {
     return params_;
