@@ -95,8 +95,10 @@ float ScaledSum(uint32_t sum, ptrdiff_t row, ptrdiff_t col,
   return x;
 }
 
-// x, rounded to an integer, plus the zero point, within the bounds.
-RUY_LIKE_NOINLINE int64_t Rounded(float x, const EpilogueArgs& e) {
+// The same, rounded to an integer, plus the zero point, within the bounds.
+RUY_LIKE_NOINLINE int64_t RoundedSum(uint32_t sum, ptrdiff_t row, ptrdiff_t col,
+                                     const EpilogueArgs& e) {
+  const float x = ScaledSum(sum, row, col, *e.scales);
   const int low = e.clamp_min - e.dst_zero_point;
   const int high = e.clamp_max - e.dst_zero_point;
   // False for a NaN.
@@ -109,15 +111,15 @@ RUY_LIKE_NOINLINE int64_t Rounded(float x, const EpilogueArgs& e) {
 // DstValue() is the value of dst, of a pointer's type, at (row, col) of the
 // block. It is chosen by the types of accumulators and dst: integers ...
 template <typename Dst>
-int64_t DstValue(uint32_t raw, const Dst*, ptrdiff_t row, ptrdiff_t col,
-                 const EpilogueArgs& e) {
+RUY_LIKE_ALWAYS_INLINE int64_t DstValue(uint32_t raw, const Dst*, ptrdiff_t row,
+                                        ptrdiff_t col, const EpilogueArgs& e) {
   const ptrdiff_t channel = e.channels_are_rows ? row : col;
   uint32_t sum = CorrectedSum(raw, row, col, e);
   if (e.bias != nullptr) {
     sum += static_cast<uint32_t>(static_cast<const int32_t*>(e.bias)[channel]);
   }
   if (e.output == Output::kRounded) {
-    return Rounded(ScaledSum(sum, row, col, *e.scales), e);
+    return RoundedSum(sum, row, col, e);
   }
   int64_t value = static_cast<int32_t>(sum);
   if (e.output == Output::kFixedPoint) {
