@@ -78,7 +78,8 @@ struct EqResult {
 // products that are compared with do.
 //
 // InvalidArgument for null or bad matrices, values that are not finite, depths
-// whose sums may leave int32, biases that do so, options out of range, no
+// whose sums may leave int32, biases that do so in any scale (the scale of a
+// row of hardly anything but its bias is enlarged), options out of range, no
 // activations; OutOfRange for matrices whose bytes cannot be counted;
 // ResourceExhausted; and errors of Mul.
 RUY_LIKE_EXPORT absl::StatusOr<EqResult> EqSearch(

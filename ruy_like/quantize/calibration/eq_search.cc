@@ -199,7 +199,26 @@ class EqSearcher final {
     if (HoldsActivations()) {
       start_activations_.scale = options_.activation_scale;
     }
+    EnlargeStart();
     return absl::OkStatus();
+  }
+
+  // Rows of hardly anything but a bias, those of dead filters, begin with a
+  // scale in which the bias fits, as MakeConv2D gives them; with all candidates
+  // of the activations, so that these do not depend on such rows.
+  void EnlargeStart() {
+    const double least_scale =
+        start_activations_.scale / std::max(1.0f, options_.beta);
+    for (std::size_t row = 0; row < bias_.size(); ++row) {
+      float& scale = start_weights_[row].scale;
+      const double needed = std::abs(static_cast<double>(bias_[row])) /
+                            (least_scale * BiasRoom(start_activations_));
+      if (needed <= scale || needed >= std::numeric_limits<float>::max()) {
+        continue;
+      }
+      scale = std::nextafter(static_cast<float>(needed),
+                             std::numeric_limits<float>::infinity());
+    }
   }
 
   absl::Status ComputeFloatProducts() {
@@ -314,12 +333,17 @@ class EqSearcher final {
     return absl::OkStatus();
   }
 
+  // The largest bias that leaves int32 room for a sum of products.
+  double BiasRoom(const QuantParams& activations) const {
+    return std::numeric_limits<std::int32_t>::max() -
+           static_cast<double>(depth_) * activations.qmax *
+               start_weights_[0].qmax;
+  }
+
   // Bias of a row; bias_fits_ says if it leaves room for the sum of products.
   void SetBias(absl::Span<const QuantParams> weights,
                const QuantParams& activations) {
-    const double room =
-        std::numeric_limits<std::int32_t>::max() -
-        static_cast<double>(depth_) * activations.qmax * weights[0].qmax;
+    const double room = BiasRoom(activations);
     for (std::size_t row = 0; row < bias_.size(); ++row) {
       const double value =
           std::round(bias_[row] / (static_cast<double>(weights[row].scale) *

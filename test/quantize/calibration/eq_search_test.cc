@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "ruy_like/quantize/bias.h"
 #include "ruy_like/quantize/quantize_dequantize.h"
 #include "test/quantize/lcg.h"
 #include "test/quantize/reference_conv.h"
@@ -393,6 +394,24 @@ TEST(EqSearchConvTest, BadInput) {
   EXPECT_CODE(kInvalid, EqSearchConv2D(weights, {}, window, {}, &context));
 }
 
+// A dead filter: its bias does not fit the scale of its weights.
+TEST(EqSearchTest, RowsOfHardlyAnythingButABias) {
+  Context context;
+  Layer layer = GoldenLayer();
+  for (std::ptrdiff_t k = 0; k < layer.depth; ++k) {
+    layer.w[static_cast<std::size_t>(2 * layer.depth + k)] *= 1e-12f;
+  }
+  const std::vector<float> bias = {1, 2, 3, 4};
+  ASSERT_VALUE(const EqResult result,
+               Search(layer, EqOptions(), &context, bias));
+  std::vector<std::int32_t> quantized(4);
+  ASSERT_VALUE(const std::ptrdiff_t saturated,
+               QuantizeBias(bias, result.activations, result.weights,
+                            absl::MakeSpan(quantized)));
+  EXPECT_EQ(saturated, 0);
+  EXPECT_GT(result.cos_final, 0.99);
+}
+
 TEST(EqSearchErrorTest, BadInput) {
   Context context;
   const Layer good = GoldenLayer();
@@ -426,8 +445,10 @@ TEST(EqSearchErrorTest, BadInput) {
   EXPECT_THAT(message(good, options, {1, 2}), HasSubstr("2 biases"));
   EXPECT_THAT(message(good, options, {1, 2, kNan, 4}),
               HasSubstr("bias is not finite"));
+  options.activation_scale = 1e-30f;
   EXPECT_THAT(message(good, options, {1, 2, 1e20f, 4}),
               HasSubstr("too large for int32"));
+  options = EqOptions();
   EXPECT_FALSE(EqSearch(good.Weights(), {}, options, &context).ok());
   EXPECT_FALSE(
       EqSearch(good.Weights(), {good.Weights()}, options, &context).ok());
