@@ -1,6 +1,7 @@
 // The C interface: errors, the machine, contexts.
 // Tested in test/c/ruy_like_test.cc.
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -67,7 +68,7 @@ const Setting kSettings[] = {
          c->context.prepacked_cache_limit_bytes(), PTRDIFF_MAX))},
     {"spin_microseconds", 0, 1000000000,
      RUY_LIKE_SET(c->pool->set_spin_milliseconds(1e-3f * value)),
-     RUY_LIKE_GET(0.5f + 1e3f * c->pool->spin_milliseconds())},
+     RUY_LIKE_GET(std::lround(1e3f * c->pool->spin_milliseconds()))},
     {"cache_bytes", 0, 0, nullptr,
      RUY_LIKE_GET(c->context.prepacked_cache_bytes())},
     {"last_threads", 0, 0, nullptr,
