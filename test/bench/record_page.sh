@@ -15,11 +15,12 @@ python3 -B bench/record.py page
   echo "$page names another address" >&2
   exit 1
 }
-calls=$(python3 -c '
-import json, os
-files = ["bench/record/" + name + ".json" for name in ("x86", "riscv64")]
-print(sum(len(json.load(open(file))[-1]["calls"]) for file in files
-          if os.path.exists(file)))')
+calls=$(python3 -B -c '
+import sys
+sys.path.insert(0, "bench")
+import record
+entries = map(record.read, record.TARGETS)
+print(sum(len(recorded[-1]["calls"]) for recorded in entries if recorded))')
 if ! command -v chromium >/dev/null; then
   echo "SKIPPED: no Chromium here to draw the $calls calls in (Debian's package chromium)"
   exit
