@@ -63,7 +63,7 @@ class IntNetwork {
       const {
     return params_;
   }
-  // Whether a step runs in int8; a product does so always.
+  // True if a step runs in int8, as every product does.
   bool IsInt(std::size_t step) const { return steps_[step].is_int; }
 
  private:

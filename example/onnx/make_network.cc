@@ -10,7 +10,8 @@
 namespace onnx {
 namespace {
 
-// Longer functions are divided, lest their nodes be copied again and again.
+// The most nodes of one function: longer ones are divided, since joining copies
+// the nodes each time.
 constexpr std::size_t kMaxFunctionNodes = 32;
 
 absl::Status Error(const Node& node, absl::string_view what) {

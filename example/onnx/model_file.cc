@@ -76,7 +76,7 @@ float DecodeInt64(std::uint64_t bits) {
   return static_cast<float>(static_cast<std::int64_t>(bits));
 }
 
-// Whether a float holds the integers, or they stand for "to the end".
+// True if a float holds each integer, or it stands for "to the end".
 bool IntegersFit(const std::vector<float>& values) {
   for (const float value : values) {
     const float size = std::abs(value);

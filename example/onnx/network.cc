@@ -102,7 +102,7 @@ absl::StatusOr<Tensor> RunProduct(const Network& network, const Step& step,
   return y;
 }
 
-// Whether a function is f(s * x) = s * f(x), as far as powers of two show it.
+// True if f(s * x) = s * f(x), as far as powers of two show it.
 bool IsHomogeneous(const Network& network, const Step& step,
                    ruy_like::Context* context) {
   Tensors written;
@@ -186,7 +186,7 @@ absl::StatusOr<std::vector<Tensor>> RunFloat(const Network& network,
         absl::StrCat("an input of ", input.size(), " values, not ", count));
   }
   Budget budget = network.budget;
-  // What is read again later stays; the others make room.
+  // A tensor that is read again later stays; the others make room.
   std::map<std::string, std::size_t> last_read;
   for (std::size_t i = 0; i < network.steps.size(); ++i) {
     for (const std::string& name : network.steps[i].inputs) last_read[name] = i;

@@ -22,7 +22,7 @@
 
 namespace onnx {
 
-// What Kind::kProduct multiplies with: a convolution of images (NCHW, a row has
+// The weights of Kind::kProduct: a convolution of images (NCHW, a row has
 // its input channels outermost), or a matrix for the last dimension.
 struct Product {
   bool is_conv = false;
@@ -44,12 +44,12 @@ struct Step {
   // Several for a kFunction: the last one's output is the step's.
   std::vector<Node> nodes;
   Product product;  // of kProduct
-  // What the output is clamped to: a ReLU or Clip behind it.
+  // The bounds of the output: a ReLU or Clip behind it.
   float lowest = -std::numeric_limits<float>::infinity();
   float highest = std::numeric_limits<float>::infinity();
 };
 
-// What is written, by name.
+// The tensors that steps have written, by name.
 using Tensors = std::map<std::string, Tensor>;
 
 struct Network {

@@ -31,7 +31,8 @@ enum class Kind {
   kFloat,     // not: in float, between quantized neighbours
 };
 
-// What a file may ask for. `work`: multiplications, or the like, of one run.
+// The most that a file may ask for. `work`: multiplications, or the like, of a
+// run.
 struct Budget {
   std::int64_t elements = std::int64_t{1} << 27;  // of one tensor
   std::int64_t work = std::int64_t{1} << 42;
@@ -79,7 +80,7 @@ std::string ToString(const Dims& dims);
 absl::StatusOr<ruy_like::Window> WindowOf(const Node& node, const Dims& dims,
                                           std::ptrdiff_t kernel_height,
                                           std::ptrdiff_t kernel_width);
-// Of four dims, which are NCHW.
+// The shape of an image with four dims, which are NCHW.
 ruy_like::TensorShape ImageShape(const Dims& dims);
 
 }  // namespace onnx

@@ -1,7 +1,7 @@
 // Reads Protocol Buffers' wire format, field by field, from memory.
 //
-// What is read are files from anywhere: nothing outside the given bytes is
-// touched, nothing is allocated, and there is no recursion. A schema is the
+// Files come from anywhere: nothing outside the given bytes is touched, nothing
+// is allocated, and there is no recursion. A schema is the
 // caller's (model_file.cc).
 #ifndef RUY_LIKE_EXAMPLE_ONNX_WIRE_H_
 #define RUY_LIKE_EXAMPLE_ONNX_WIRE_H_
@@ -60,7 +60,7 @@ class Wire {
   int field() const { return field_; }
   // A message, string or packed array, rather than a number.
   bool is_bytes() const { return is_bytes_; }
-  // Of a varint its value, of a float its bits; 0 for bytes.
+  // The value of a varint, the bits of a float; 0 for bytes.
   std::uint64_t number() const { return number_; }
   absl::string_view bytes() const { return bytes_; }
 

@@ -76,8 +76,8 @@ inline void AddMatrix(const ErasedMatrix& a, const ErasedMatrix& kept,
 
 }  // namespace
 
-// Whether the call differs from the kept one by addresses, multipliers and
-// scales alone, but for AddressesAreRight.
+// True if the call differs from the kept one by addresses, multipliers and
+// scales alone; AddressesAreRight looks at these.
 inline bool KeptCall::IsLike(const MulCall& call) const {
   const auto& [lhs, rhs, dst, channel_dimension, float_sums, quantized, family,
                accum_scalar, bias, fixedpoint, exponent, fixedpoint_perchannel,

@@ -54,7 +54,7 @@ std::vector<float> Joined(const std::vector<Tensor>& outputs) {
   return all;
 }
 
-// Of a signal to its difference from another, in dB.
+// The ratio of a signal to its difference from another, in dB.
 double Snr(const std::vector<float>& signal, const std::vector<float>& other) {
   double energy = 0, noise = 0;
   for (std::size_t i = 0; i < signal.size(); ++i) {
