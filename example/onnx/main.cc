@@ -60,7 +60,8 @@ std::string ReadFile(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Floats as a little-endian machine writes them; all that have ONNX Runtime are.
+// Floats as a little-endian machine writes them; all that have ONNX Runtime
+// are.
 Values ReadFloats(const std::string& path) {
   const std::string bytes = ReadFile(path);
   Values values(bytes.size() / sizeof(float));
