@@ -206,7 +206,7 @@ ABSL_ATTRIBUTE_NOINLINE absl::Status ReadGroupTypes(const rl_params& params,
   return absl::OkStatus();
 }
 
-// Whether a value is an infinity, or whole with so few bits that each type that
+// True if a value is an infinity, or whole with so few bits that each type that
 // may have it (16-bit floats, too) does: neither needs the floating-point
 // state, which takes as long as all other checks of a call.
 RUY_LIKE_INLINE bool IsExact(double value, Scalar type) {

@@ -227,7 +227,7 @@ typedef struct rl_batch {
   ptrdiff_t outer_count;
   ptrdiff_t lhs_outer_stride, rhs_outer_stride;
   ptrdiff_t dst_outer_stride, bias_outer_stride;
-  // Of post-ops; since version 0.2.
+  // Strides of the matrices in post-ops; since version 0.2.
   ptrdiff_t factor_stride, residual_stride;
   ptrdiff_t factor_outer_stride, residual_outer_stride;
 } rl_batch;

@@ -191,9 +191,9 @@ RUY_LIKE_ALWAYS_INLINE void SpreadOverColumns(const float* values, float single,
                          : V::SetFloat(single));
 }
 
-// What follows the scales: the rounding to an integer, the zero point and the
-// bounds. The sum with 1.5 * 2^23 has the rounded value, which the bounds keep
-// below 2^18, in its lower bits.
+// The steps after the scales: the rounding to an integer, the zero point and
+// the bounds. The sum with 1.5 * 2^23 has the rounded value, which the bounds
+// keep below 2^18, in its lower bits.
 template <class V, typename Dst>
 class ScaledOutput {
  public:
