@@ -699,7 +699,8 @@ static PyMethodDef functions[] = {
     {"pack_groups", (PyCFunction)(void (*)(void))PackGroups,
      METH_VARARGS | METH_KEYWORDS,
      "pack_groups(levels, scales, zero_points=None, bits=4, depth=-1,\n"
-     "            group_size=0, table=None, context=None)\n--\n\n"
+     "            group_size=0, table=None, context=None,\n"
+     "            depth_order=None)\n--\n\n"
      "GroupWeights of levels (4 bits: uint8, rows x ceil(depth / 2), the even "
      "k\n"
      "in the low nibble; 2: uint8, rows x ceil(depth / 4); 8: int8, rows x "
@@ -709,7 +710,9 @@ static PyMethodDef functions[] = {
      "2 bits, 4 int8 that the levels stand for. zero_points: rows x groups, "
      "uint8\n"
      "for 4 bits without a table, else int8; None: the middle. group_size: a "
-     "multiple of 16, 0 for whole rows."},
+     "multiple of 16, 0 for whole rows. depth_order: depth int32; level k of "
+     "each\n"
+     "row is multiplied by element depth_order[k] of the activations."},
     {"info", Info, METH_NOARGS,
      "info()\n--\n\nVersion, processor features, paths, cache sizes."},
     {NULL, NULL, 0, NULL}};

@@ -148,7 +148,7 @@ static int TakeRows(const char* name, PyObject* object, int type,
   return 1;
 }
 
-enum { kLevels, kScales, kZeros, kTable, kNumGroupArrays };
+enum { kLevels, kScales, kZeros, kTable, kDepthOrder, kNumGroupArrays };
 
 static int ReadGroups(PyObject* const* objects, Array* arrays,
                       rl_group_weights* weights) {
@@ -180,6 +180,12 @@ static int ReadGroups(PyObject* const* objects, Array* arrays,
                               (Py_ssize_t)1 << (bits & 7), &arrays[kTable]);
     if (weights->table == NULL) return 0;
   }
+  if (objects[kDepthOrder] != NULL) {
+    weights->depth_order =
+        (const int32_t*)Vector("depth_order", objects[kDepthOrder], RL_INT32,
+                               depth, &arrays[kDepthOrder]);
+    if (weights->depth_order == NULL) return 0;
+  }
   if (objects[kZeros] != NULL) {
     const int is_int8 = bits != 4 || weights->table != NULL;
     if (!TakeRows("zero_points", objects[kZeros], is_int8 ? RL_INT8 : RL_UINT8,
@@ -203,9 +209,9 @@ static int ReadGroups(PyObject* const* objects, Array* arrays,
 }
 
 PyObject* PackGroups(PyObject* self_module, PyObject* args, PyObject* kwargs) {
-  static char* keywords[] = {"levels", "scales",  "zero_points",
-                             "bits",   "depth",   "group_size",
-                             "table",  "context", NULL};
+  static char* keywords[] = {
+      "levels",     "scales", "zero_points", "bits",        "depth",
+      "group_size", "table",  "context",     "depth_order", NULL};
   PyObject *objects[kNumGroupArrays] = {0}, *context_object = NULL;
   rl_group_weights weights = {0};
   rl_context* context;
@@ -215,9 +221,9 @@ PyObject* PackGroups(PyObject* self_module, PyObject* args, PyObject* kwargs) {
   int bits = 4, i;
   (void)self_module;
   if (!PyArg_ParseTupleAndKeywords(
-          args, kwargs, "OO|OinnOO:pack_groups", keywords, &objects[kLevels],
+          args, kwargs, "OO|OinnOOO:pack_groups", keywords, &objects[kLevels],
           &objects[kScales], &objects[kZeros], &bits, &depth, &group_size,
-          &objects[kTable], &context_object)) {
+          &objects[kTable], &context_object, &objects[kDepthOrder])) {
     return NULL;
   }
   context = ContextOf(context_object);

@@ -69,6 +69,11 @@ struct GroupWeights {
   // table, else 0.
   const void* zero_points = nullptr;
   std::optional<int> zero_point;
+  // If not null, `depth` values: level k of each row is multiplied by element
+  // depth_order[k] of a column of activations. Each of 0 to depth - 1 is there
+  // once. So groups can be of elements that are not neighbours (the act-order
+  // of GPTQ); those of activations (ActivationScales::kPerGroup) are the same.
+  const std::int32_t* depth_order = nullptr;
 
   // The zero point of all groups where zero_points is null.
   int CommonZeroPoint() const {
@@ -123,8 +128,8 @@ class RUY_LIKE_EXPORT PackedGroupWeights final {
   // Weights from what Serialize gave. Refers to the bytes in place, which must
   // stay as they are while the result or a copy of it lives, so that a file may
   // be mapped. `data` must be aligned to 64 bytes; bytes beyond the image are
-  // ignored. Reads the header alone unless the checksum of the data is to be
-  // verified.
+  // ignored. Reads the header alone, and the depth order, unless the checksum
+  // of the data is to be verified.
   //
   // InvalidArgument for a null or misaligned pointer or bytes that are no such
   // image; DataLoss for one that is truncated or damaged; OutOfRange for sizes
@@ -143,8 +148,9 @@ class RUY_LIKE_EXPORT PackedGroupWeights final {
 // Packs the weights. InvalidArgument, with a message that names the value, for
 // negative sizes, other bits, 2 bits without a table or 8 with one, a group
 // size that is no multiple of 16, strides less than a row, null arrays, scales
-// that are not finite, and zero points out of range; OutOfRange for sizes that
-// overflow; ResourceExhausted when there is no memory.
+// that are not finite, zero points out of range, and a depth order that is no
+// permutation; OutOfRange for sizes that overflow; ResourceExhausted when there
+// is no memory.
 RUY_LIKE_EXPORT absl::StatusOr<PackedGroupWeights> PackGroupWeights(
     const GroupWeights& weights, Context* context);
 

@@ -179,7 +179,9 @@ void ReferenceGroupMul(const GroupWeights& weights,
   for (std::ptrdiff_t col = 0; col < dst->layout().cols(); ++col) {
     std::vector<std::remove_const_t<Activation>> values;
     for (std::ptrdiff_t k = 0; k < weights.depth; ++k) {
-      values.push_back(Element(rhs, k, col));
+      values.push_back(Element(
+          rhs, weights.depth_order == nullptr ? k : weights.depth_order[k],
+          col));
     }
     const internal::ReferenceColumn column =
         internal::MakeReferenceColumn(values, group_size, params, col);

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
@@ -465,6 +466,7 @@ struct GroupErrorsTest : testing::Test {
   float scales[4] = {1, 1, 1, 1};
   std::uint8_t zeros[4] = {};
   std::int8_t table[16] = {};
+  std::int32_t order[32];
 };
 
 TEST_F(GroupErrorsTest, GroupSize) {
@@ -506,10 +508,15 @@ TEST_F(GroupErrorsTest, EachField) {
       {[&] { w.table = table, w.zero_point = 128; }, "not in [-128, 127]"},
       {[&] { w.bits = 2, w.table = table, w.row_stride_bytes = 7; },
        "less than the 8 bytes"},
+      {[&] { order[7] = 32; }, "depth_order[7] = 32 is not in [0, 32)"},
+      {[&] { order[31] = -1; }, "depth_order[31] = -1"},
+      {[&] { order[9] = 3; }, "depth_order[9] = 3 is there twice"},
   };
   for (const auto& c : kCases) {
     weights = good;
     scales[3] = 1;
+    std::iota(order, order + 32, 0);
+    w.depth_order = order;
     c.change();
     ExpectRefused(c.words, c.code);
   }
@@ -571,13 +578,15 @@ TEST_F(GroupMulErrorsTest, EachArgument) {
 
 // ## Files
 
-// Weights of 4 bits without and with a table, and of 2 bits.
+// Weights of 4 bits without and with a table, of 2 bits, and of 4 bits with a
+// depth order.
 struct GroupFilesTest : testing::TestWithParam<int> {
   GroupFilesTest() {
     Rng rng(11);
     RandomGroupWeights weights(35, 100, GetParam() == 2 ? 2 : 4, 32,
                                Scalar::kBF16, true, 0, 1, &rng,
                                /*has_table=*/GetParam() == 1);
+    if (GetParam() == 3) weights.Shuffle(&rng);
     packed = *PackGroupWeights(weights.description, &context);
     bytes = packed.Serialize().size();
     EXPECT_TRUE(AlignedBuffer::Allocate(bytes, &copy));
@@ -608,18 +617,20 @@ TEST_P(GroupFilesTest, ComeBack) {
   EXPECT_EQ(read->bits(), GetParam() == 2 ? 2 : 4);
   EXPECT_EQ(read->group_size(), 32);
   EXPECT_EQ(read->Serialize().data(), image);
-  const std::vector<float> values(100, 0.5f);
+  std::vector<float> values(100);
+  std::iota(values.begin(), values.end(), -40.0f);
   const Matrix<float> rhs = MakeMatrix(values.data(), 100, 1, Order::kColMajor);
   EXPECT_EQ(MulTo<float>(packed, rhs, GroupMulParams(), &context),
             MulTo<float>(*read, rhs, GroupMulParams(), &context));
 }
-// Readers of version 1 know no tables, and the bytes of theirs were zeros.
+// Readers of version 1 know no tables, those of version 2 no depth order, and
+// the bytes of theirs were zeros.
 TEST_P(GroupFilesTest, VersionIsTheOldestThatServes) {
   std::uint32_t version;
   std::memcpy(&version, image + 12, sizeof(version));
-  EXPECT_EQ(version, GetParam() == 0 ? 1u : 2u);
-  EXPECT_EQ(image[58] != 0, GetParam() != 0);
-  for (const std::uint32_t other : {0, 3}) {
+  EXPECT_EQ(version, GetParam() == 3 ? 3u : GetParam() == 0 ? 1u : 2u);
+  EXPECT_EQ(image[58] != 0, GetParam() == 1 || GetParam() == 2);
+  for (const std::uint32_t other : {0, 4}) {
     std::memcpy(image + 12, &other, sizeof(other));
     MakeHeaderChecksumRight();
     EXPECT_EQ(Read(bytes, VerifyChecksum::kNo).code(),
@@ -638,8 +649,13 @@ TEST_P(GroupFilesTest, DamageIsSeen) {
   EXPECT_TRUE(Read(bytes, VerifyChecksum::kYes).ok());
   EXPECT_FALSE(PackedGroupWeights::FromBytes(nullptr, bytes).ok());
   EXPECT_FALSE(PackedGroupWeights::FromBytes(image + 4, bytes - 4).ok());
+  if (GetParam() != 3) return;
+  // Products would read outside of their activations.
+  image[bytes - 448] = 100;
+  ExpectStatus(Read(bytes, VerifyChecksum::kNo), absl::StatusCode::kDataLoss,
+               {"depth_order[0] = 100 is not in [0, 100)"});
 }
-INSTANTIATE_TEST_SUITE_P(Codes, GroupFilesTest, testing::Values(0, 1, 2));
+INSTANTIATE_TEST_SUITE_P(Codes, GroupFilesTest, testing::Values(0, 1, 2, 3));
 // With a right checksum the header is believed only as far as it makes sense.
 TEST_P(GroupFilesTest, ForgedHeaders) {
   const std::string header(image, 128);

@@ -98,5 +98,6 @@ def pack_groups(
     group_size: int = 0,
     table: Optional[_Array] = None,
     context: Optional[Context] = None,
+    depth_order: Optional[_Array] = None,
 ) -> GroupWeights: ...
 def info() -> dict: ...

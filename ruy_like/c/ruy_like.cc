@@ -464,7 +464,8 @@ absl::Status ReadGroupWeights(const rl_group_weights* given,
               type,
               given->scale_stride,
               given->zero_points,
-              std::nullopt};
+              std::nullopt,
+              given->depth_order};
   if (given->zero_point != nullptr) weights->zero_point = *given->zero_point;
   return absl::OkStatus();
 }

@@ -216,6 +216,7 @@ typedef struct rl_group_weights {
   const void* zero_points;
   const int32_t* zero_point;  // one for all groups
   const int8_t* table;        // of levels by code, for 2 or 4 bits
+  const int32_t* depth_order;
 } rl_group_weights;
 
 // Batch: strides in elements from one product to the next. 0 products: none. A

@@ -97,6 +97,10 @@ absl::Status CheckValues(const Source& source) {
   if (weights.scales == nullptr) {
     return Invalid("scales is null");
   }
+  if (weights.depth_order != nullptr) {
+    RUY_LIKE_RETURN_IF_ERROR(
+        CheckDepthOrder(weights.depth_order, weights.depth));
+  }
   for (std::ptrdiff_t row = 0; row < weights.rows; ++row) {
     for (std::ptrdiff_t group = 0; group < source.shape.groups(); ++group) {
       const float scale = source.ScaleAt(row, group);
@@ -127,6 +131,8 @@ absl::Status CheckWeights(Source* source) {
     std::memcpy(shape.table, weights.table, std::size_t{1} << shape.bits);
   }
   shape.has_zero_points = weights.zero_points != nullptr;
+  shape.has_depth_order =
+      weights.depth_order != nullptr && weights.rows > 0 && weights.depth > 0;
   shape.zero_point = 0;
   RUY_LIKE_RETURN_IF_ERROR(ComputeSizes(&shape));
   if (!shape.has_zero_points) {
@@ -219,6 +225,10 @@ absl::StatusOr<PackedGroupWeights> PackChecked(const Source& source,
       PackPanel(source, panel, image);
     }
   }
+  if (source.shape.has_depth_order) {
+    std::memcpy(image + source.shape.order_offset, source.weights.depth_order,
+                source.shape.depth * sizeof(std::int32_t));
+  }
   WriteGroupHeader(source.shape, image);
   result->PointInto(image);
   return PackedGroupWeights(std::move(result));
@@ -238,6 +248,11 @@ absl::StatusOr<PackedGroupWeights> ReadImage(const void* data,
     return absl::DataLossError("the packed weights' data is damaged");
   }
   result->PointInto(data);
+  if (result->depth_order != nullptr) {
+    const absl::Status status =
+        CheckDepthOrder(result->depth_order, result->group_shape.depth);
+    if (!status.ok()) return absl::DataLossError(status.message());
+  }
   return PackedGroupWeights(std::move(result));
 }
 

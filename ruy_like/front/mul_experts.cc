@@ -66,6 +66,21 @@ const kernels::GroupSizes& SizesOf(const MulCall& call) {
   return GroupImageOf(*call.lhs.packed).group_shape.sizes;
 }
 
+// Activations are quantized once for all experts. `call` is valid.
+absl::Status CheckGroups(const Experts& experts, const MulCall& call) {
+  if (!experts.HasGroupScales()) return absl::OkStatus();
+  if (SizesOf(call).groups != SizesOf(experts.first).groups ||
+      SizesOf(call).group_steps != SizesOf(experts.first).group_steps) {
+    return Invalid("its groups have another size than those of expert 0, but ",
+                   "activations are quantized once per group");
+  }
+  if (GroupImageOf(*call.lhs.packed).depth_order != nullptr) {
+    return Invalid("its weights have a depth order, but activations are ",
+                   "quantized once per group");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckLength(const char* name, std::size_t size, ptrdiff_t pairs) {
   if (size == 0 || static_cast<ptrdiff_t>(size) == pairs) {
     return absl::OkStatus();
@@ -177,12 +192,7 @@ absl::Status CheckOthers(const Experts& experts, std::int8_t* max_exponent) {
     std::int8_t exponent;
     absl::Status status = Validate(call, &exponent);
     *max_exponent = std::max(*max_exponent, exponent);
-    if (status.ok() && experts.HasGroupScales() &&
-        (SizesOf(call).groups != SizesOf(experts.first).groups ||
-         SizesOf(call).group_steps != SizesOf(experts.first).group_steps)) {
-      status = Invalid("its groups have another size than those of expert 0, ",
-                       "but activations are quantized once per group");
-    }
+    if (status.ok()) status = CheckGroups(experts, call);
     if (!status.ok()) return OfProduct("expert", expert, status);
   }
   return absl::OkStatus();
@@ -403,6 +413,7 @@ absl::Status ValidateAndMulExperts(Experts* experts, Context* context) {
   experts->Fill(0, &experts->first);
   std::int8_t max_exponent;
   absl::Status status = Validate(experts->first, &max_exponent);
+  if (status.ok()) status = CheckGroups(*experts, experts->first);
   if (!status.ok()) return OfProduct("expert", 0, status);
   RUY_LIKE_RETURN_IF_ERROR(CheckRouting(experts));
   RUY_LIKE_RETURN_IF_ERROR(CheckSettings(*experts));

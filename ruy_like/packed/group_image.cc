@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/checked_math.h"
@@ -19,7 +20,7 @@ namespace ruy_like {
 namespace {
 
 constexpr ImageKind kKind = {{'r', 'u', 'y', '_', 'g', 'r', 'p', 's'},
-                             /*version=*/2,
+                             /*version=*/3,
                              /*oldest_version=*/1,
                              "packed group weights",
                              "packed group weights"};
@@ -36,7 +37,8 @@ struct RawHeader {
   std::uint8_t has_zero_points;
   std::uint8_t by_table;
   std::int8_t table[16];
-  char reserved[37];  // zeros
+  std::uint8_t has_depth_order;
+  char reserved[36];  // zeros
   std::uint64_t data_checksum;
   std::uint64_t header_checksum;  // of all that is before it
 };
@@ -84,6 +86,22 @@ void AddLevels(const GroupShape& shape, std::ptrdiff_t steps,
 }
 
 }  // namespace
+
+absl::Status CheckDepthOrder(const std::int32_t* order, std::ptrdiff_t depth) {
+  std::vector<bool> is_there(static_cast<std::size_t>(depth));
+  for (std::ptrdiff_t k = 0; k < depth; ++k) {
+    const std::int32_t at = order[k];
+    if (at < 0 || at >= depth) {
+      return Invalid("depth_order[", k, "] = ", at, " is not in [0, ", depth,
+                     ")");
+    }
+    if (is_there[static_cast<std::size_t>(at)]) {
+      return Invalid("depth_order[", k, "] = ", at, " is there twice");
+    }
+    is_there[static_cast<std::size_t>(at)] = true;
+  }
+  return absl::OkStatus();
+}
 
 float ScaleAt(Scalar type, const void* scales, std::ptrdiff_t at) {
   switch (type) {
@@ -156,6 +174,10 @@ absl::Status ComputeSizes(GroupShape* shape) {
          AddPart(values, InfoOf(shape->scale_type).bits / 8, &offset);
   shape->zeros_offset = offset;
   if (shape->has_zero_points) fits = fits && AddPart(values, 1, &offset);
+  shape->order_offset = offset;
+  if (shape->has_depth_order) {
+    fits = fits && AddPart(shape->depth, sizeof(std::int32_t), &offset);
+  }
   shape->image_bytes = offset;
   if (fits) return absl::OkStatus();
   return absl::OutOfRangeError(absl::StrCat("weights of ", shape->rows, "x",
@@ -186,6 +208,10 @@ void GroupImage::PointInto(const void* data_image) {
   data.panels = bytes + kImageHeaderBytes;
   scales = bytes + shape.scales_offset;
   zeros = shape.has_zero_points ? bytes + shape.zeros_offset : nullptr;
+  if (shape.has_depth_order) {
+    depth_order =
+        reinterpret_cast<const std::int32_t*>(bytes + shape.order_offset);
+  }
 }
 
 const float* GroupImage::RowSums() const {
@@ -254,9 +280,11 @@ void WriteGroupHeader(const GroupShape& shape, void* image) {
   raw.has_zero_points = shape.has_zero_points ? 1 : 0;
   raw.by_table = shape.by_table ? 1 : 0;
   std::memcpy(raw.table, shape.table, sizeof(raw.table));
+  raw.has_depth_order = shape.has_depth_order ? 1 : 0;
   raw.data_checksum = GroupDataChecksum(shape, image);
-  // Version 1 had no tables.
-  CompleteImageHeader(kKind, shape.by_table ? 2 : 1, shape.image_bytes, &raw);
+  // Version 1 had no tables, version 2 no depth order.
+  const int version = shape.has_depth_order ? 3 : shape.by_table ? 2 : 1;
+  CompleteImageHeader(kKind, version, shape.image_bytes, &raw);
   std::memcpy(image, &raw, sizeof(raw));
 }
 
@@ -278,6 +306,7 @@ absl::Status ReadGroupHeader(const void* data, std::size_t bytes,
   shape->has_zero_points = raw.has_zero_points != 0;
   shape->by_table = raw.by_table != 0;
   std::memcpy(shape->table, raw.table, sizeof(raw.table));
+  shape->has_depth_order = raw.has_depth_order != 0;
   shape->zero_point = raw.zero_point;
   absl::Status status = ComputeSizes(shape);
   if (status.code() == absl::StatusCode::kInvalidArgument) {

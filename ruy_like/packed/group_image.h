@@ -6,6 +6,7 @@
 //    then        scales: panel, group, row of the panel
 //    then        zero points in the same order, one byte each, if each group
 //                has its own
+//    then        the depth order, four bytes each, if there is one
 //
 // each part from a multiple of 64 bytes on, with zeros up to the next one.
 // Every byte is determined by the weights.
@@ -39,6 +40,7 @@ struct GroupShape {
   std::int8_t table[16] = {};
   Scalar scale_type = Scalar::kF32;
   bool has_zero_points = false;
+  bool has_depth_order = false;
   // As packed, also those of groups.
   int zero_point = 8;
 
@@ -48,6 +50,7 @@ struct GroupShape {
   std::ptrdiff_t panel_bytes = 0;    // of codes
   std::ptrdiff_t scales_offset = 0;  // from the image's first byte
   std::ptrdiff_t zeros_offset = 0;
+  std::ptrdiff_t order_offset = 0;
   std::ptrdiff_t image_bytes = 0;
   std::int8_t least_level = 0;  // of the table
   std::uint8_t level_span = 0;  // from there to the greatest one
@@ -66,7 +69,8 @@ struct GroupShape {
 struct GroupImage : PackedOperand {
   GroupShape group_shape;
   const void* scales = nullptr;
-  const std::uint8_t* zeros = nullptr;  // null without
+  const std::uint8_t* zeros = nullptr;        // null without
+  const std::int32_t* depth_order = nullptr;  // null without
 
   // Sets all fields but the memory from the shape and its `image`, which may be
   // null for weights of size 0.
@@ -91,6 +95,10 @@ inline const GroupImage& GroupImageOf(const PackedOperand& operand) {
 // OutOfRange for sizes that overflow, InvalidArgument for values that are not
 // valid.
 absl::Status ComputeSizes(GroupShape* shape);
+
+// InvalidArgument unless each of 0 to depth - 1 is in `order` once. May throw
+// std::bad_alloc.
+absl::Status CheckDepthOrder(const std::int32_t* order, std::ptrdiff_t depth);
 
 // Scale `at` of an array.
 float ScaleAt(Scalar type, const void* scales, std::ptrdiff_t at);

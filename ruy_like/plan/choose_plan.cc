@@ -63,6 +63,16 @@ bool PromiseHolds(const KernelChoice& choice, Side side,
   return HoldsInt7(operand);
 }
 
+// What group scales ask for; either side can be the weights.
+void SetGroups(const TrMulParams& params, KernelQuery* query) {
+  const Side side = params.side.lhs.packed != nullptr ? Side::kLhs : Side::kRhs;
+  const GroupShape& shape = GroupImageOf(*params.side[side].packed).group_shape;
+  query->group_levels = kernels::kGroupStepLevels * shape.sizes.group_steps;
+  query->level_span = shape.level_span;
+  // Activations that are gathered are not read in place.
+  if (shape.has_depth_order) query->depth_contiguous[Other(side)] = false;
+}
+
 // Inlined into ChooseKernel, which runs for every product.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline KernelQuery QueryFor(
     const TrMulParams& params) {
@@ -83,14 +93,9 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline KernelQuery QueryFor(
     if (operand.packed != nullptr) {
       query.range[side] = operand.packed->layout.format.range;
       query.packed[side] = operand.packed->layout.kernel_format;
-      if (query.family == Family::kGroupScaled) {
-        const GroupShape& shape = GroupImageOf(*operand.packed).group_shape;
-        query.group_levels =
-            kernels::kGroupStepLevels * shape.sizes.group_steps;
-        query.level_span = shape.level_span;
-      }
     }
   }
+  if (query.family == Family::kGroupScaled) SetGroups(params, &query);
   return query;
 }
 

@@ -26,9 +26,7 @@ struct QuantizedGroups {
   std::vector<Float16> half_scales;       // or these
   std::vector<BFloat16> bfloat_scales;    // or these
   std::vector<std::uint8_t> zero_points;  // int8 ones modulo 256
-  // Where groups are not consecutive (act-order): weight k is by element
-  // depth_order[k] of a column of activations, which the caller gathers so.
-  std::vector<std::ptrdiff_t> depth_order;
+  std::vector<std::int32_t> depth_order;  // of act-order, or empty
   std::ptrdiff_t rows = 0, depth = 0, group_size = 0;
   int bits = 4;
   int zero_point = 8;  // where zero_points is empty
@@ -160,10 +158,10 @@ enum class GptqZeroPoints : std::uint8_t {
 // j in bits 4 * j; scales, [groups][rows]; qzeros, [groups][rows / 8], in the
 // same order of bits, as `zero_points` says. g_idx has the group of each
 // element of depth, or is null where they are consecutive; with act-order the
-// result has a depth_order. depth and rows are multiples of 8, depth also of
-// group_size. InvalidArgument otherwise, and for null arrays, an unknown
-// `zero_points`, a stored 15 with kV1 or groups in g_idx that are out of range
-// or not of group_size elements.
+// result has a depth_order, by which products gather activations. depth and
+// rows are multiples of 8, depth also of group_size. InvalidArgument otherwise,
+// and for null arrays, an unknown `zero_points`, a stored 15 with kV1 or groups
+// in g_idx that are out of range or not of group_size elements.
 RUY_LIKE_EXPORT absl::StatusOr<QuantizedGroups> ImportGptq(
     const std::int32_t* qweight, const Float16* scales,
     const std::int32_t* qzeros, GptqZeroPoints zero_points, std::ptrdiff_t rows,

@@ -217,6 +217,7 @@ void Product::InitGroups() {
   group_packing_ = {};
   group_packing_.sizes = shape.sizes;
   group_packing_.zeros = weights.zeros;
+  group_packing_.depth_order = weights.depth_order;
   FillTable(shape, added, group_packing_.table);
   side_.lhs.groups = &group_packing_;
   side_.rhs.groups = &group_packing_;

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 #include <vector>
 
 #include "ruy_like/base/allocator.h"
@@ -221,6 +222,13 @@ void TryDescriptor(FuzzInput input) {
   if (input.Below(2) == 0) weights.zero_points = zeros.data();
   if (!weights.LevelsAreInt8() && input.Below(8) != 0) {
     for (std::ptrdiff_t i = 0; i < span(groups); ++i) zeros.data()[i] &= 15;
+  }
+  // Reversed but for the last element.
+  std::vector<std::int32_t> order(static_cast<std::size_t>(weights.depth));
+  std::iota(order.begin(), order.end(), 0);
+  if (weights.depth > 0 && input.Below(3) == 0) {
+    std::reverse(order.begin(), order.end() - 1);
+    weights.depth_order = order.data();
   }
   PackAndMultiply(weights, &input);
 }

@@ -536,6 +536,15 @@ def test_tables():
     np.testing.assert_array_equal(rl.mul(x, weights), exact(x, table[codes].T))
 
 
+def test_depth_order():
+    weights = rng.integers(-127, 128, (5, 64)).astype(np.int8)
+    order = rng.permutation(64).astype(np.int32)
+    packed = rl.pack_groups(weights[:, order], np.ones((5, 1), np.float32), bits=8,
+                            depth_order=order)
+    x = rng.integers(-127, 128, (3, 64)).astype(np.int8)
+    np.testing.assert_array_equal(rl.mul(x, packed), exact(x, weights.T))
+
+
 def test_tiny_weights():
     weights = np.array([[9e-43, -9e-43, 3e-43], [0, 0, 0]], np.float32)
     levels, scales = rl.quantize.per_channel(weights)

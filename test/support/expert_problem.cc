@@ -63,9 +63,13 @@ struct ByGroups {
     const ptrdiff_t group = 16 * rng->Between(0, 4);
     const bool has_zeros = rng->OneIn(3);
     const bool has_table = bits == 4 && rng->OneIn(3);
+    const bool by_group =
+        !std::is_same<Activation, std::int8_t>::value && rng->OneIn(2);
+    if (by_group) params.quantize = ActivationScales::kPerGroup;
     for (ptrdiff_t e = 0; e < sizes.experts; ++e) {
       plain.emplace_back(sizes.rows, sizes.depth, bits, group, Scalar::kF16,
                          has_zeros, 0, 1.0f, rng, has_table);
+      if (!by_group && rng->OneIn(4)) plain.back().Shuffle(rng);
       const auto packed = PackGroupWeights(plain.back().description, context);
       EXPECT_TRUE(packed.ok()) << packed.status();
       experts.push_back(*packed);
@@ -74,9 +78,7 @@ struct ByGroups {
       scales.push_back(RandomFloat(rng));
       zeros.push_back(static_cast<std::int8_t>(rng->Between(-128, 127)));
     }
-    if (!std::is_same<Activation, std::int8_t>::value) {
-      if (rng->OneIn(2)) params.quantize = ActivationScales::kPerGroup;
-    } else {
+    if (std::is_same<Activation, std::int8_t>::value) {
       if (rng->OneIn(2)) params.activation_scales = scales.data();
       if (rng->OneIn(3)) params.activation_zero_points = zeros.data();
     }

@@ -21,7 +21,8 @@ RandomGroupWeights::RandomGroupWeights(std::ptrdiff_t rows,
       scales(Bytes(rows, groups, gap) * InfoOf(scale_type).bits / 8,
              Flush::kEnd),
       zeros(has_zeros ? Bytes(rows, groups, gap) : 0, Flush::kEnd),
-      table(has_table ? std::size_t{1} << bits : 0, Flush::kEnd) {
+      table(has_table ? std::size_t{1} << bits : 0, Flush::kEnd),
+      depth_order(depth * sizeof(std::int32_t), Flush::kEnd) {
   description.rows = rows;
   description.depth = depth;
   description.bits = bits;
@@ -67,6 +68,16 @@ RandomGroupWeights::RandomGroupWeights(std::ptrdiff_t rows,
           static_cast<Float16>(std::max(-60000.0f, std::min(scale, 60000.0f)));
     }
   }
+}
+
+void RandomGroupWeights::Shuffle(Rng* rng) {
+  auto* const order = depth_order.as<std::int32_t>();
+  for (std::ptrdiff_t k = 0; k < description.depth; ++k) {
+    const std::ptrdiff_t other = rng->Between(0, k);
+    order[k] = order[other];
+    order[other] = static_cast<std::int32_t>(k);
+  }
+  description.depth_order = order;
 }
 
 void FillActivations(Matrix<std::int8_t>* matrix, Rng* rng, float /*unit*/) {
@@ -132,6 +143,10 @@ void CheckProduct(const Shape& shape, Rng* rng, Context* context,
   *weights_name = std::to_string(bits) + " bits" +
                   (weights.description.table != nullptr ? ", table," : "") +
                   " by " + ScalarName(weights.description.scale_type);
+  if (rng->OneIn(4)) {
+    weights.Shuffle(rng);
+    *weights_name += ", depth order";
+  }
   const auto packed = PackGroupWeights(weights.description, context);
   ASSERT_TRUE(packed.ok()) << packed.status();
 
@@ -236,7 +251,8 @@ void CheckProduct(const Shape& shape, Rng* rng, Context* context,
         << weights.description.group_size << ", zero points "
         << (weights.description.zero_points != nullptr) << ", activation zeros "
         << (params.activation_zero_points != nullptr) << ", per group "
-        << (params.quantize == ActivationScales::kPerGroup) << ": "
+        << (params.quantize == ActivationScales::kPerGroup) << ", depth order "
+        << (weights.description.depth_order != nullptr) << ": "
         << static_cast<float>(dst.matrix.data()[i]) << ", not "
         << static_cast<float>(expected.matrix.data()[i]) << " ("
         << PathName(context->last_used_path()) << ")";

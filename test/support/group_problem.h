@@ -27,7 +27,7 @@ namespace ruy_like {
 // either sign or are 0. 2 bits always have a table.
 struct RandomGroupWeights {
   GroupWeights description;
-  GuardedBuffer levels, scales, zeros, table;
+  GuardedBuffer levels, scales, zeros, table, depth_order;
 
   RandomGroupWeights(std::ptrdiff_t rows, std::ptrdiff_t depth, int bits,
                      std::ptrdiff_t group_size, Scalar scale_type,
@@ -42,6 +42,9 @@ struct RandomGroupWeights {
     return group_size == 0 ? (depth == 0 ? 0 : 1)
                            : (depth + group_size - 1) / group_size;
   }
+
+  // Gives them a random depth order.
+  void Shuffle(Rng* rng);
 
  private:
   static std::ptrdiff_t Bytes(std::ptrdiff_t rows, std::ptrdiff_t row,

@@ -124,6 +124,8 @@ struct GroupPackArgs {
   // less the least one (Kernel::max_level_span).
   alignas(16) uint8_t table[16];
   // ## Activations: results as in GroupArgs, of the range's first column
+  // Which element of depth comes where, or null for their own order.
+  const int32_t* depth_order;
   int32_t factor;
   bool has_group_scales;
   int32_t* starts;

@@ -213,16 +213,19 @@ struct PlainGroupStarts {
   }
 };
 
-// Element k of column c lies at from[k * along + c * across].
+// Element k of column c lies at from[k * along + c * across], with a depth
+// order that of the element which it names.
 template <typename From, typename To>
 RUY_LIKE_ALWAYS_INLINE void GatherColumns(const PackArgs& args) {
   const ptrdiff_t along = args.depth_contiguous ? 1 : args.src_stride;
   const ptrdiff_t across = args.depth_contiguous ? args.src_stride : 1;
   const From* const from = static_cast<const From*>(args.src);
+  const int32_t* const order = args.groups->depth_order;
   To* to = static_cast<To*>(args.dst);
   for (ptrdiff_t k = 0; k < args.depth; ++k) {
+    const From* const level = from + (order == nullptr ? k : order[k]) * along;
     for (ptrdiff_t c = 0; c < args.width; ++c) {
-      const From value = from[k * along + c * across];
+      const From value = level[c * across];
       if constexpr (sizeof(From) == 2) {
         to[c * args.padded_depth + k] = float16_internal::FloatOfBits(
             float16_internal::WidenBFloat16(value));
@@ -244,7 +247,8 @@ RUY_LIKE_ALWAYS_INLINE void CopyColumns(const PackArgs& args) {
   // The routines transpose squares of 16 bytes: half of one must be there.
   const int least_cols = args.depth_contiguous ? 1 : is_int8 ? 8 : 4;
   PackFn* const copy = is_int8 ? Ops::kCopyInt8 : Ops::kCopyFloats;
-  if (copy != nullptr && args.width >= least_cols) {
+  if (copy != nullptr && args.width >= least_cols &&
+      args.groups->depth_order == nullptr) {
     copy(&args);
   } else if (is_int8) {
     GatherColumns<int8_t, int8_t>(args);
@@ -296,8 +300,9 @@ RUY_LIKE_ALWAYS_INLINE GroupColumns MakeGroupColumns(const PackArgs& args,
   copy.sums = nullptr;
   char* scratch = groups.scratch;
   ptrdiff_t stride = args.src_stride;
-  const bool copies =
-      !args.depth_contiguous || args.src_scalar == Scalar::kBF16;
+  const bool copies = !args.depth_contiguous ||
+                      args.src_scalar == Scalar::kBF16 ||
+                      groups.depth_order != nullptr;
   if (copies) {
     copy.dst = is_int8 && kIsPlain ? packed : scratch;
     stride =

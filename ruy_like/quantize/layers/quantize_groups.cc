@@ -395,11 +395,14 @@ int GptqZeroPoint(std::int32_t word, std::ptrdiff_t row,
 }
 
 // Elements of depth in the order of their groups; none if that is as they are.
-absl::StatusOr<std::vector<std::ptrdiff_t>> OrderByGroup(
+absl::StatusOr<std::vector<std::int32_t>> OrderByGroup(
     const std::int32_t* g_idx, std::ptrdiff_t depth,
     std::ptrdiff_t group_size) {
-  std::vector<std::ptrdiff_t> order;
+  std::vector<std::int32_t> order;
   if (g_idx == nullptr) return order;
+  if (depth > std::numeric_limits<std::int32_t>::max()) {
+    return Invalid("g_idx of ", depth, " elements");
+  }
   order.resize(static_cast<std::size_t>(depth));
   std::vector<std::ptrdiff_t> counts(
       static_cast<std::size_t>(depth / group_size));
@@ -416,7 +419,7 @@ absl::StatusOr<std::vector<std::ptrdiff_t>> OrderByGroup(
                      group);
     }
     const std::ptrdiff_t at = group * group_size + members++;
-    order[static_cast<std::size_t>(at)] = k;
+    order[static_cast<std::size_t>(at)] = static_cast<std::int32_t>(k);
     is_sorted = is_sorted && at == k;
   }
   if (is_sorted) order.clear();
@@ -481,6 +484,7 @@ GroupWeights QuantizedGroups::description() const {
   }
   if (!zero_points.empty()) weights.zero_points = zero_points.data();
   weights.zero_point = zero_point;
+  if (!depth_order.empty()) weights.depth_order = depth_order.data();
   return weights;
 }
 

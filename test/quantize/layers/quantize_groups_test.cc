@@ -6,6 +6,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "ruy_like/context.h"
+#include "ruy_like/group_weights.h"
+#include "ruy_like/matrix.h"
 #include "ruy_like/reference_group_mul.h"
 #include "test/support/test_util.h"
 
@@ -327,6 +330,22 @@ TEST(ImportTest, GptqActOrder) {
     EXPECT_EQ(values[2 * 32 + k],
               static_cast<float>(((from / 8 * 4) % 16 + 1) * (k < 16 ? 1 : 2)));
   }
+  // Products gather: the activations are in the file's order.
+  Context context;
+  ASSERT_VALUE(const auto packed,
+               PackGroupWeights(groups.description(), &context));
+  std::vector<std::int8_t> x(32);
+  for (int k = 0; k < 32; ++k) x[k] = static_cast<std::int8_t>(k * k % 19);
+  std::vector<float> result(8);
+  Matrix<float> dst = MakeMatrix(result.data(), 8, 1, Order::kColMajor);
+  const Matrix<std::int8_t> rhs = MakeMatrix(x.data(), 32, 1, Order::kColMajor);
+  ASSERT_OK(Mul(packed, rhs, GroupMulParams(), &context, &dst));
+  float expected = 0;
+  for (int k = 0; k < 32; ++k) {
+    expected += static_cast<float>(x[k] * ((k / 8 * 4) % 16 + 1) *
+                                   (g_idx[k] == 0 ? 1 : 2));
+  }
+  EXPECT_EQ(result[2], expected);
   g_idx[5] = 1;
   ExpectStatus(import().status(), kInvalid, {"16 elements of group 1"});
   g_idx[5] = 2;
