@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Instructions that calls execute, recorded over commits.
 
-  bench/record.py append [<target>]   counts, appends to bench/record/, makes the page
+  bench/record.py append [<target> [<command>...]]
+                                      counts, appends to bench/record/, makes the page
   bench/record.py check [<target>]    counts; fails where a call takes over 1% more
                                       than in the last record, unless a commit since
                                       then has the trailer Instructions-Rise: <reason>
@@ -11,8 +12,11 @@ bench/record.sh builds what this counts and calls it. Counted are mul_calls of
 build/release under Callgrind, on the paths that every x86 of the last ten years has,
 and for the targets arm64 and riscv64 those of their builds in qemu: numbers that are
 the same on every machine, but not with other compilers or C libraries, whose versions
-are noted: the check passes over a record with others, and says so. Times are not
-recorded here.
+are noted: the check passes over a record with others, and says so.
+
+For x86 an entry also has our speed by that of the other libraries that bench/compare
+was built with, of the machine that it names, measured under <command>, if one is given.
+No check looks at these.
 """
 import argparse
 import collections
@@ -45,6 +49,9 @@ CASES += [('f64', 'rcc', 'none', SHAPES[0]), ('s8', 'rcc', 'none', (16, 16, 16))
 CASES += [(scalar, 'rcc', 'none', (64, 256, cols))
           for scalar in ('s4g32', 's8g128') for cols in (1, 16)]
 
+# What is compared with other libraries, each with the lhs cached and not.
+COMPARED_TYPES = ('s8', 'u8', 'f32')
+COMPARED_SHAPES = SHAPES + ((16, 16, 16), (512, 512, 512), (1024, 1024, 16))
 
 Target = collections.namedtuple('Target', 'paths compiler')
 TARGETS = {
@@ -54,9 +61,13 @@ TARGETS = {
     'riscv64': Target(('portable', 'rvv128'), 'clang++-19')}
 
 
+def shape_name(shape):
+  return 'x'.join(map(str, shape))
+
+
 def name_of(path, case):
   scalar, orders, cached, shape = case
-  return ' '.join((path, scalar, orders, cached, 'x'.join(map(str, shape))))
+  return ' '.join((path, scalar, orders, cached, shape_name(shape)))
 
 
 def count_x86(folder):
@@ -91,6 +102,31 @@ def count_emulated(target, folder):
   return {name_of(path, case): int(number)
           for path in TARGETS[target].paths
           for case, (number, _) in zip(cases, counter.count(program, path, cases))}
+
+
+def ratios_of(comparison):
+  """What an entry has of compare's JSON; says which libraries were absent."""
+  peers = {peer['name']: peer['description'] for peer in comparison['peers']}
+  known = {name[:-3] for name in os.listdir(os.path.join(HERE, 'peers'))
+           if name.endswith('.cc')}
+  for name in sorted(known - set(peers)):
+    print(f'SKIPPED: no ratios to {name}, which compare has not found')
+  return {'cpu': comparison['cpu'], 'peers': peers,
+          'calls': {' '.join((beside['peer'], result['types'], result['orders'],
+                              'lhs' if result['cached'] else 'none',
+                              result['shape'])): beside['ratio']
+                    for result in comparison['results']
+                    for beside in result['beside']}}
+
+
+def compare(command, folder):
+  out = os.path.join(folder, 'compare.json')
+  subprocess.run([*command, os.path.join(ROOT, 'build/release/bench/compare'),
+                  '--types=' + ','.join(COMPARED_TYPES),
+                  '--shapes=' + ','.join(map(shape_name, COMPARED_SHAPES)),
+                  '--json=' + out], stdout=subprocess.DEVNULL, check=True)
+  with open(out) as file:
+    return ratios_of(json.load(file))
 
 
 def git(*args):
@@ -173,6 +209,7 @@ def main():
   parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
   parser.add_argument('command', choices=('append', 'check', 'page'))
   parser.add_argument('target', nargs='?', choices=TARGETS, default='x86')
+  parser.add_argument('under', nargs=argparse.REMAINDER, metavar='command')
   args = parser.parse_args()
   if args.command == 'page':
     make_page()
@@ -181,6 +218,9 @@ def main():
   with tempfile.TemporaryDirectory() as folder:
     counts = (count_x86(folder) if target == 'x86' else
               count_emulated(target, folder))
+    ratios = {}
+    if args.command == 'append' and target == 'x86':
+      ratios = {'ratios': compare(args.under, folder)}
   names = versions(TARGETS[target].compiler)
   reasons = reasons_since_record(target)
   ok = check(target, counts, names, reasons)
@@ -189,7 +229,7 @@ def main():
     entries.append({'commit': git('rev-parse', 'HEAD'),
                     'date': datetime.date.today().isoformat(),
                     'subject': git('log', '-1', '--format=%s'), 'versions': names,
-                    'reasons': reasons, 'calls': counts})
+                    'reasons': reasons, 'calls': counts, **ratios})
     # A line for each, so that appending changes none.
     with open(os.path.join(RECORD, target + '.json'), 'w') as file:
       file.write('[\n' + ',\n'.join(json.dumps(entry) for entry in entries) + '\n]\n')

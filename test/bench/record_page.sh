@@ -20,7 +20,10 @@ import sys
 sys.path.insert(0, "bench")
 import record
 entries = map(record.read, record.TARGETS)
-print(sum(len(recorded[-1]["calls"]) for recorded in entries if recorded))')
+last = [recorded[-1] for recorded in entries if recorded]
+compared = [entry for entry in record.read("x86") if "ratios" in entry][-1:]
+print(sum(len(entry["calls"]) for entry in last) +
+      sum(len(entry["ratios"]["calls"]) for entry in compared))')
 if ! command -v chromium >/dev/null; then
   echo "SKIPPED: no Chromium here to draw the $calls calls in (Debian's package chromium)"
   exit

@@ -34,3 +34,20 @@ assert passes([ENTRY], with_call(1011), reasons=['a check of strides'])
 assert passes([ENTRY], with_call(1011), versions={**VERSIONS, 'compiler': 'c++ 13'})
 # New calls, and calls that are counted no more.
 assert passes([ENTRY], {'avx2 f64 rcc none 64x64x64': 1})
+
+# Of compare's JSON: a number for each other library, and which ones were not there.
+said = io.StringIO()
+with contextlib.redirect_stdout(said):
+  ratios = record.ratios_of({
+      'cpu': 'a CPU', 'peers': [{'name': 'eigen', 'description': '3.4.0'}],
+      'results': [{'types': 'f32', 'orders': 'rcc', 'cached': cached, 'shape': '1x2x3',
+                   'beside': beside}
+                  for cached, beside in (
+                      (False, [{'peer': 'eigen', 'gops': 1, 'ratio': 1.5}]),
+                      (True, []))]})
+assert ratios == {'cpu': 'a CPU', 'peers': {'eigen': '3.4.0'},
+                  'calls': {'eigen f32 rcc none 1x2x3': 1.5}}, ratios
+assert 'no ratios to openblas' in said.getvalue()
+assert 'eigen' not in said.getvalue()
+# They are compared with no limit.
+assert passes([{**ENTRY, 'ratios': ratios}], CALLS)
