@@ -20,7 +20,6 @@
 #include "ruy_like/base/allocator.h"
 #include "ruy_like/base/checksum.h"
 #include "ruy_like/mul_plan.h"
-#include "ruy_like/reference_group_mul.h"
 #include "ruy_like/registry/registry.h"
 #include "test/support/group_problem.h"
 #include "test/support/product.h"
@@ -109,11 +108,8 @@ TEST_P(GroupMulTest, GreatestSums) {
               MakeMatrix(values.data(), depth, cols, Order::kColMajor);
           const auto packed = PackGroupWeights(weights, &context_);
           ASSERT_TRUE(packed.ok()) << packed.status();
-          std::vector<float> expected(kRows * cols);
-          Matrix<float> reference =
-              MakeMatrix(expected.data(), kRows, cols, Order::kColMajor);
-          ReferenceGroupMul(weights, rhs, params, &reference);
-          EXPECT_EQ(MulTo<float>(*packed, rhs, params, &context_), expected)
+          EXPECT_EQ(MulTo<float>(*packed, rhs, params, &context_),
+                    GroupReference(weights, rhs, params))
               << bits << " bits, depth " << depth << ", cols " << cols
               << ", activations " << activation << " - " << activation_zero;
         }

@@ -277,6 +277,17 @@ constexpr GroupTypes kGroupTypes[] = {
 
 }  // namespace
 
+std::vector<float> GroupReference(const GroupWeights& weights,
+                                  const Matrix<std::int8_t>& activations,
+                                  const GroupMulParams& params) {
+  const std::ptrdiff_t cols = activations.layout().cols();
+  std::vector<float> result(weights.rows * cols);
+  Matrix<float> dst =
+      MakeMatrix(result.data(), weights.rows, cols, Order::kColMajor);
+  ReferenceGroupMul(weights, activations, params, &dst);
+  return result;
+}
+
 Shape RandomGroupShape(std::uint64_t seed) {
   Rng rng(seed + 1000000);
   const auto up_to = [&rng](int most) {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "ruy_like/context.h"
 #include "ruy_like/float16.h"
@@ -78,6 +79,13 @@ template <typename T>
 void FillActivations(Matrix<T>* matrix, Rng* rng, float unit) {
   FillElements(matrix, [=] { return RandomFloat(rng) * unit; });
 }
+
+// ReferenceGroupMul's dst, column by column. Here, with optimisation: instances
+// of that template in a test program, which is compiled without, would serve
+// all of it.
+std::vector<float> GroupReference(const GroupWeights& weights,
+                                  const Matrix<std::int8_t>& activations,
+                                  const GroupMulParams& params);
 
 // `rows` of weights by `cols` columns of activations: sizes of one panel or
 // tile to several of them.
