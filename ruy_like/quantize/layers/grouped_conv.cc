@@ -26,7 +26,7 @@ bool LoopsPayOff(const GroupedLayout& layout) {
     return layout.ShareOfLanes() >= 0.5 && layout.in_channels <= 96 &&
            layout.taps * layout.in_channels <= 9 * 36;
   }
-  const double channels_of_fast_products = layout.taps == 1 ? 12 : 36;
+  const double channels_of_fast_products = layout.taps == 1 ? 13 : 36;
   return layout.ShareOfLanes() * channels_of_fast_products >=
          static_cast<double>(layout.in_channels);
 }
@@ -53,12 +53,19 @@ void GroupedConvolution::Plan() {
     return;
   }
   const std::ptrdiff_t groups = layer_.packed->groups();
-  const auto layout_of = [&](const GroupedKernels& kernels) {
-    return GroupedLayout(kernels.form, groups, in.channels / groups,
-                         out.channels / groups,
+  const auto layout_of = [&](const GroupedKernels& kernels,
+                             std::ptrdiff_t count) {
+    return GroupedLayout(kernels.form, count, in.channels / count,
+                         out.channels / count,
                          window_.kernel_height * window_.kernel_width);
   };
-  layout_ = layout_of(*kernels_);
+  layout_ = layout_of(*kernels_, groups);
+  // Two groups that fit in a lane, as one with weights of 0 in between, take as
+  // many products and fewer shuffles: 0.3 to 0.7 of the time.
+  if (layout_.inputs > 1 && groups % 2 == 0 &&
+      2 * layout_.in_channels <= layout_.form.per_lane) {
+    layout_ = layout_of(*kernels_, groups / 2);
+  }
   const GroupedKernels* const broadcast =
       GroupedBroadcastKernelsFor(call_.context);
   // Each output row has memory for the staged rows that it sees.
@@ -68,7 +75,7 @@ void GroupedConvolution::Plan() {
   constexpr std::ptrdiff_t kMostSlotRows = 32;
   if (broadcast != nullptr && layout_.lanes == 4 &&
       slot_rows_ <= kMostSlotRows) {
-    const GroupedLayout layout = layout_of(*broadcast);
+    const GroupedLayout layout = layout_of(*broadcast, groups);
     if (layout.ShareOfLanes() >= layout_.ShareOfLanes()) {
       kernels_ = broadcast;
       layout_ = layout;

@@ -95,6 +95,10 @@ void GroupedWeights::Pack(const GroupedLayout& layout, TensorOrder order,
   std::memset(to, 0, static_cast<std::size_t>(layout.WeightBytes()));
   const bool is_nhwc = order == TensorOrder::kNhwc;
   const std::ptrdiff_t weight_bytes = 4 / layout.form.per_lane;
+  // Of a channel; the layout may have several groups as one.
+  const std::ptrdiff_t inputs = depth_ / layout.taps;
+  const std::ptrdiff_t outputs =
+      layout.out_channels / (layout.in_channels / inputs);
   for (std::ptrdiff_t channel = 0;
        channel < layout.groups * layout.out_channels; ++channel) {
     const std::int8_t* const row = rows_.data() + channel * depth_;
@@ -105,9 +109,10 @@ void GroupedWeights::Pack(const GroupedLayout& layout, TensorOrder order,
         to + (vector * layout.chunks + out / layout.chunk) * layout.chunk_bytes;
     const WeightPlaces places = PlacesOf(layout, group, out);
     for (std::ptrdiff_t tap = 0; tap < layout.taps; ++tap) {
-      for (std::ptrdiff_t c = 0; c < layout.in_channels; ++c) {
+      for (std::ptrdiff_t i = 0; i < inputs; ++i) {
         const std::int8_t value =
-            row[is_nhwc ? tap * layout.in_channels + c : c * layout.taps + tap];
+            row[is_nhwc ? tap * inputs + i : i * layout.taps + tap];
+        const std::ptrdiff_t c = out / outputs * inputs + i;
         const std::ptrdiff_t step =
             tap * layout.steps + c / places.channels_of_step;
         std::int8_t* const weight = chunk + places.first +
