@@ -198,6 +198,20 @@ void BM_DequantizeInCache(benchmark::State& state) {
   });
 }
 
+void BM_ApplyTableInCache(benchmark::State& state) {
+  const auto params = ParamsOf<std::int8_t>();
+  const auto table =
+      ByteTable::Make<std::int8_t, std::int8_t>(params, params, HardSwish);
+  const auto q = Filled<std::int8_t>(kSmall);
+  auto result = Filled<std::int8_t>(kSmall);
+  const TensorShape shape = {1, 1, 1, kSmall};
+  TensorView<std::int8_t> output = {result.data(), shape, params};
+  RunSmall(state, kSmall, [&] {
+    return ApplyTable(TensorView<const std::int8_t>{q.data(), shape, params},
+                      *table, /*context=*/nullptr, &output);
+  });
+}
+
 void BM_DequantizeAcc(benchmark::State& state) {
   constexpr std::ptrdiff_t kCols = 512;
   const auto acc_data = Filled<std::int32_t>(kLarge / 2);
@@ -321,6 +335,7 @@ BENCHMARK_CAPTURE(BM_Observe, AnyRange, false)->Apply(OneAndAllThreads);
 BENCHMARK_CAPTURE(BM_Observe, InRange, true)->Apply(OneAndAllThreads);
 BENCHMARK(BM_QuantizeInCache);
 BENCHMARK(BM_DequantizeInCache);
+BENCHMARK(BM_ApplyTableInCache);
 BENCHMARK(BM_EntropyThreshold)
     ->ArgName("levels")
     ->Arg(64)

@@ -8,6 +8,12 @@ constexpr bool Has(Path paths, Path any_of) {
   return (paths & any_of) != Path::kNone;
 }
 
+std::int64_t SupportedTargets() {
+  // Once: it asks CPUID, which a virtual machine answers in microseconds.
+  static const std::int64_t supported = hwy::SupportedTargets();
+  return supported;
+}
+
 }  // namespace
 
 Path PermittedPaths(const Context* context) {
@@ -27,9 +33,7 @@ std::int64_t PermittedTargets(Path paths) {
 #else
   (void)paths;
 #endif
-  // Once: it asks CPUID, which a virtual machine answers in microseconds.
-  static const std::int64_t supported = hwy::SupportedTargets();
-  return targets & supported;
+  return targets & SupportedTargets();
 }
 
 bool PermitsVnni(const Context* context) {
@@ -37,6 +41,15 @@ bool PermitsVnni(const Context* context) {
   constexpr Path kWithoutVnni = Path::kPortable | Path::kAvx | Path::kAvx2 |
                                 Path::kAvxVnni | Path::kAvx512;
   return Has(PermittedPaths(context), kAllPaths & ~kWithoutVnni);
+#else
+  (void)context;
+  return false;
+#endif
+}
+
+bool PermitsVbmi(const Context* context) {
+#if HWY_ARCH_X86
+  return (SupportedTargets() & HWY_AVX3_DL) != 0 && PermitsVnni(context);
 #else
   (void)context;
   return false;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,38 @@ TEST(ByteTableTest, TiesAndWhatIsNoNumber) {
       ApplyTable(View{x.data(), {1, 1, 1, 7}, in}, *table, nullptr, &in_place));
   // 0.5 and -0.5 away from zero; 63.5 and -64.
   EXPECT_THAT(x, ElementsAre(6, 4, 5, 100, -100, 69, -59));
+}
+
+class ByteTablePathTest : public PathTest {};
+RUY_LIKE_INSTANTIATE_PER_PATH(ByteTablePathTest);
+
+// Whole vectors and what is left of one, anywhere in memory, in place or not.
+TEST_P(ByteTablePathTest, EveryByteAndLength) {
+  const QuantParams params = {1, 0, -128, 127};
+  const auto results = RandomVector<std::int8_t>(256, -128, 127, 1);
+  ASSERT_VALUE(const auto table,
+               (ByteTable::Make<std::int8_t, std::int8_t>(
+                   params, params, [&](float x) -> float {
+                     return results[static_cast<int>(x) & 255];
+                   })));
+  constexpr int kGap = 64;
+  for (int n = 0; n <= 456; n += n < 200 ? 1 : 256) {
+    for (const int at : {0, 1, 31, 63}) {
+      const TensorShape shape = {1, 1, 1, n};
+      std::vector<std::int8_t> x(at + n + kGap), y(at + n + kGap, 77);
+      std::iota(x.begin(), x.end(), static_cast<std::int8_t>(7 * n));
+      std::vector<std::int8_t> expected = y, in_place = x;
+      for (int i = at; i < at + n; ++i) {
+        in_place[i] = expected[i] = results[x[i] & 255];
+      }
+      View output{y.data() + at, shape, params};
+      View both{x.data() + at, shape, params};
+      ASSERT_OK(ApplyTable(both, table, &context_, &output));
+      ASSERT_EQ(y, expected) << n << " at " << at;
+      ASSERT_OK(ApplyTable(both, table, &context_, &both));
+      ASSERT_EQ(x, in_place) << n << " at " << at;
+    }
+  }
 }
 
 // (q - zero point) * scales' quotient by two roundings, against doubles where
