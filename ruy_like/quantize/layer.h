@@ -13,6 +13,7 @@
 #include "absl/types/span.h"
 #include "ruy_like/export.h"
 #include "ruy_like/mul_params.h"
+#include "ruy_like/quantize/byte_table.h"
 #include "ruy_like/quantize/checks/erased.h"
 #include "ruy_like/quantize/packed_weights.h"
 #include "ruy_like/quantize/quant_params.h"
@@ -52,11 +53,17 @@ class RUY_LIKE_EXPORT QuantizedLayer final {
   // float, input.scale * weights.scale / output.scale, from left to right: the
   // integers of ONNX Runtime's QLinearMatMul and QLinearConv and of XNNPACK.
   // InvalidArgument for kTwice, and for such a scale that is infinite.
+  //
+  // `table`: sums become elements of table->in() with table->input(), and these
+  // the table's, with the bits of ApplyTable after such a layer. `output` is
+  // table->output(), Out of 8 bits and table->out(): InvalidArgument otherwise.
+  // Null for none. Copied.
   template <typename In, typename Out, typename Weights>
   static absl::StatusOr<QuantizedLayer> Make(
       const Weights& weights, BiasSpan<Out> bias, const QuantParams& input,
       const QuantParams& output,
-      MultiplierRounding rounding = MultiplierRounding::kOnce);
+      MultiplierRounding rounding = MultiplierRounding::kOnce,
+      const ByteTable* table = nullptr);
 
   // For the operations; null where there are no channels.
   const quantize_internal::Layer* get() const { return layer_.get(); }
@@ -65,7 +72,7 @@ class RUY_LIKE_EXPORT QuantizedLayer final {
   static absl::StatusOr<QuantizedLayer> MakeErased(
       const quantize_internal::LayerSource& source, Scalar in,
       const QuantParams& input, Scalar out, const QuantParams& output,
-      MultiplierRounding rounding);
+      MultiplierRounding rounding, const ByteTable* table);
 
   std::shared_ptr<const quantize_internal::Layer> layer_;
 };
@@ -90,14 +97,17 @@ struct LayerSource {
 }  // namespace quantize_internal
 
 template <typename In, typename Out, typename Weights>
-absl::StatusOr<QuantizedLayer> QuantizedLayer::Make(
-    const Weights& weights, BiasSpan<Out> bias, const QuantParams& input,
-    const QuantParams& output, MultiplierRounding rounding) {
+absl::StatusOr<QuantizedLayer> QuantizedLayer::Make(const Weights& weights,
+                                                    BiasSpan<Out> bias,
+                                                    const QuantParams& input,
+                                                    const QuantParams& output,
+                                                    MultiplierRounding rounding,
+                                                    const ByteTable* table) {
   namespace qi = quantize_internal;
   qi::CheckLayerTypes<In, Out>();
   return MakeErased(qi::LayerSource(weights, qi::Erase(bias)),
                     internal::ScalarOf<In>(), input, internal::ScalarOf<Out>(),
-                    output, rounding);
+                    output, rounding, table);
 }
 
 }  // namespace ruy_like

@@ -19,6 +19,7 @@
 #include "ruy_like/export.h"
 #include "ruy_like/matrix.h"
 #include "ruy_like/mul_params.h"
+#include "ruy_like/quantize/byte_table.h"
 #include "ruy_like/quantize/layer.h"
 #include "ruy_like/quantize/packed_weights.h"
 #include "ruy_like/quantize/quant_params.h"
@@ -49,6 +50,9 @@ struct MakeLayerOptions {
   absl::Span<const QuantParams> weight_params = {};
   // How sums become 8-bit outputs: kOnce or kFloat (QuantizedLayer::Make).
   MultiplierRounding rounding = MultiplierRounding::kOnce;
+  // An activation that outputs of 8 bits end in, such as a sigmoid, or null
+  // (QuantizedLayer::Make). Not needed after the call.
+  const ByteTable* table = nullptr;
   // Written where not null.
   MakeLayerReport* report = nullptr;
 };
@@ -86,10 +90,10 @@ absl::StatusOr<QuantizedLayer> MakeLayer(const Matrix<float>& weights,
   if (!packed.ok()) return packed.status();
   if constexpr (kIsFloat) {
     return QuantizedLayer::Make<In, Out>(*packed, bias, input, output,
-                                         options.rounding);
+                                         options.rounding, options.table);
   } else {
     return QuantizedLayer::Make<In, Out>(*packed, parts->bias, input, output,
-                                         options.rounding);
+                                         options.rounding, options.table);
   }
 }
 

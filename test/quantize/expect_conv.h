@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "ruy_like/quantize/byte_table.h"
 #include "ruy_like/quantize/layer.h"
 #include "ruy_like/quantize/workspace.h"
 #include "test/quantize/reference_conv.h"
@@ -36,6 +37,36 @@ void ForEachLayerType(const Check& check) {
 template <class Check>
 void ForEachByteType(const Check& check) {
   ForEachPair(check, std::int8_t{}, std::uint8_t{});
+}
+
+// A hard swish of what p's outputs stand for, in steps of the same size.
+template <typename In, typename Out>
+absl::StatusOr<ByteTable> HardSwishBehind(const ConvProblem<In, Out>& p) {
+  return ByteTable::Make<Out, std::int8_t>(
+      p.out_params, QuantParams{p.out_params.scale, -20, -100, 127}, HardSwish);
+}
+
+// That a layer that ends in a table, run(layer, &output), gives the bytes of
+// ApplyTable after one that does not, whose outputs are `expected`.
+template <typename In, typename Out, class Weights, class Run>
+void ExpectEndsInTable(const ConvProblem<In, Out>& p, const Weights& weights,
+                       const std::vector<Out>& expected, const Run& run) {
+  if constexpr (sizeof(Out) == 1) {
+    ASSERT_VALUE(const auto table, HardSwishBehind(p));
+    ASSERT_VALUE(const auto layer,
+                 (QuantizedLayer::Make<In, std::int8_t>(
+                     weights, p.bias, p.in_params, table.output(),
+                     MultiplierRounding::kOnce, &table)));
+    std::vector<std::int8_t> looked_up(expected.size()), out(expected.size());
+    TensorView<std::int8_t> output{looked_up.data(), p.out_shape,
+                                   table.output()};
+    ASSERT_OK(ApplyTable(
+        TensorView<const Out>{expected.data(), p.out_shape, p.out_params},
+        table, nullptr, &output));
+    output.data = out.data();
+    ASSERT_OK(run(layer, &output));
+    ASSERT_TRUE(out == looked_up) << "with a table, " << p.Describe();
+  }
 }
 
 template <typename In, typename Out>
@@ -68,6 +99,12 @@ void ExpectEqualsReference(const ConvProblem<In, Out>& p,
   expected.insert(expected.begin(), Out{99});
   expected.push_back(Out{99});
   ASSERT_TRUE(out == expected) << p.Describe();
+
+  ExpectEndsInTable(p, *weights, p.Reference(),
+                    [&](const QuantizedLayer& layer, auto* of_table) {
+                      return operation(p.Input(), layer, p.window, workspace,
+                                       context, of_table);
+                    });
 
   for (const auto rounding :
        {MultiplierRounding::kOnce, MultiplierRounding::kFloat}) {

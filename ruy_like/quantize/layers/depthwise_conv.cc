@@ -54,9 +54,10 @@ class Depthwise final {
         layer_(layer),
         weights_(weights),
         window_(window),
-        tensors_(call.input, call.output),
+        output_(layer.BeforeLookup(call.output)),
+        tensors_(call.input, output_),
         multiplier_(layer.Channels() / call.input.shape.channels) {
-    const Scalar out = call.output.scalar;
+    const Scalar out = output_.scalar;
     if (FitsDepthwiseKernels(Args())) {
       kernel_ = DepthwiseKernelsFor(call.context)[out];
     }
@@ -93,7 +94,7 @@ class Depthwise final {
                   static_cast<std::size_t>(bytes));
       args.last_rows = copy_;
     }
-    return tensors_.WriteRows(args, kernel_, call_.context);
+    return tensors_.WriteRows(args, kernel_, call_.context, layer_.lookup);
   }
 
  private:
@@ -133,6 +134,7 @@ class Depthwise final {
   const Layer& layer_;
   const DepthwiseWeights& weights_;
   const Window& window_;
+  const Erased output_;
   NhwcTensors tensors_;
   const std::ptrdiff_t multiplier_;
   DepthwiseFunction* kernel_ = nullptr;

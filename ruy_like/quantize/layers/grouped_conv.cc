@@ -39,16 +39,17 @@ GroupedConvolution::GroupedConvolution(const LayerCall& call,
       layer_(layer),
       window_(window),
       kernels_(GroupedKernelsFor(call.context)),
-      tensors_(call.input, call.output) {
+      output_(layer.BeforeLookup(call.output)),
+      tensors_(call.input, output_) {
   Plan();
 }
 
 void GroupedConvolution::Plan() {
   GroupedWeights* const weights = layer_.packed->grouped();
   const TensorShape& in = call_.input.shape;
-  const TensorShape& out = call_.output.shape;
+  const TensorShape& out = output_.shape;
   if (weights == nullptr || layer_.packed->params()[0].zero_point != 0 ||
-      kernels_ == nullptr || kernels_->rows[call_.output.scalar] == nullptr ||
+      kernels_ == nullptr || kernels_->rows[output_.scalar] == nullptr ||
       ElementCount(out) == 0 || in.channels == 0) {
     return;
   }
@@ -138,8 +139,8 @@ absl::Status GroupedConvolution::Run() {
           kernels_->stage(args, first, last);
         }));
   }
-  return tensors_.WriteRows(args, kernels_->rows[call_.output.scalar],
-                            call_.context);
+  return tensors_.WriteRows(args, kernels_->rows[output_.scalar], call_.context,
+                            layer_.lookup);
 }
 
 }  // namespace ruy_like::quantize_internal

@@ -38,6 +38,7 @@ class GroupedConvolution final {
   const Layer& layer_;
   const Window& window_;
   const GroupedKernels* kernels_;
+  const Erased output_;
   NhwcTensors tensors_;
   GroupedLayout layout_;
   std::ptrdiff_t staged_height_ = 0, staged_width_ = 0, slot_rows_ = 0;

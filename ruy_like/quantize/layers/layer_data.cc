@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "ruy_like/base/no_memory.h"
@@ -68,6 +69,7 @@ void Advance(std::ptrdiff_t offset, const T** array) {
 struct OwningLayer final : Layer {
   PackedWeights owned_packed;
   DepthwiseWeights owned_depthwise;
+  std::optional<ByteTable> owned_lookup;
   Workspace memory;
 };
 
@@ -231,6 +233,10 @@ void Layer::DescribeProduct() {
     product_.clamp_min = output.qmin;
     product_.clamp_max = output.qmax;
     product_.dst.zero_point = output.zero_point;
+    if (lookup != nullptr) {
+      post_ops_.table = lookup->bytes();
+      product_.post_ops = &post_ops_;
+    }
   }
 }
 
@@ -261,7 +267,7 @@ absl::Status Layer::Multiply(std::ptrdiff_t group, const Operand& rhs,
 absl::StatusOr<QuantizedLayer> QuantizedLayer::MakeErased(
     const quantize_internal::LayerSource& source, Scalar in,
     const QuantParams& input, Scalar out, const QuantParams& output,
-    MultiplierRounding rounding) {
+    MultiplierRounding rounding, const ByteTable* table) {
   return CatchNoMemory([&]() -> absl::StatusOr<QuantizedLayer> {
     namespace qi = quantize_internal;
     auto layer = std::make_shared<qi::OwningLayer>();
@@ -286,6 +292,19 @@ absl::StatusOr<QuantizedLayer> QuantizedLayer::MakeErased(
     RUY_LIKE_RETURN_IF_ERROR(qi::CheckParams("input", in, input));
     if (Is8Bit(out))
       RUY_LIKE_RETURN_IF_ERROR(qi::CheckParams("output", out, output));
+    if (table != nullptr) {
+      if (table->out() != out || table->output() != output) {
+        return Invalid("the table makes ", ScalarName(table->out()),
+                       " with scale ", table->output().scale,
+                       " and zero point ", table->output().zero_point,
+                       ", the layer's output is ", ScalarName(out),
+                       " with scale ", output.scale, " and zero point ",
+                       output.zero_point, ", or their bounds differ");
+      }
+      layer->lookup = &layer->owned_lookup.emplace(*table);
+      layer->out = table->in();
+      layer->output = table->input();
+    }
     RUY_LIKE_RETURN_IF_ERROR(layer->Check(source.bias));
     RUY_LIKE_RETURN_IF_ERROR(layer->Prepare(source.bias, &layer->memory,
                                             nullptr, [](qi::Carver*) {}));

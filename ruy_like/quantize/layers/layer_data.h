@@ -13,6 +13,8 @@
 #include "ruy_like/context.h"
 #include "ruy_like/erased_call.h"
 #include "ruy_like/matrix.h"
+#include "ruy_like/post_ops.h"
+#include "ruy_like/quantize/byte_table.h"
 #include "ruy_like/quantize/checks/checks.h"
 #include "ruy_like/quantize/checks/erased.h"
 #include "ruy_like/quantize/layer.h"
@@ -71,7 +73,17 @@ struct Layer {
     return tensor.scalar == in && tensor.params == input;
   }
   bool OutputFits(const Erased& tensor) const {
+    if (lookup != nullptr) {
+      return tensor.scalar == lookup->out() &&
+             tensor.params == lookup->output();
+    }
     return tensor.scalar == out && (!Is8Bit(out) || tensor.params == output);
+  }
+  // The output tensor as it is before the lookup.
+  Erased BeforeLookup(Erased tensor) const {
+    tensor.scalar = out;
+    tensor.params = output;
+    return tensor;
   }
   // InvalidArgument unless they do.
   absl::Status CheckTensorsFit(const Erased& input_tensor,
@@ -95,6 +107,9 @@ struct Layer {
   const DepthwiseWeights* depthwise = nullptr;
   Scalar in = Scalar::kI8, out = Scalar::kI8;
   QuantParams input, output;
+  // What outputs end in: `out` and `output` are then the table's inputs; or
+  // null.
+  const ByteTable* lookup = nullptr;
   // The bias that products add, or null: the caller's, or a copy in one of the
   // following arrays. A QuantizedLayer has one of them, of the output's kind.
   // Depthwise and grouped layers have it in any case, zeros if there is no
@@ -123,6 +138,7 @@ struct Layer {
   void DescribeProduct();
 
   MulCall product_ = {};
+  PostOps post_ops_;
 };
 
 // Checks source.made against the tensors, or else checks and fills `own`, the

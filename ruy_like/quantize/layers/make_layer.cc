@@ -156,8 +156,11 @@ absl::StatusOr<QuantizedParts> QuantizeParts(
     RUY_LIKE_ASSIGN_OR_RETURN(parts.params, WeightParams(weights, options));
     const bool int_bias = out != Scalar::kF32 && !bias.empty();
     if (int_bias) {
-      RUY_LIKE_RETURN_IF_ERROR(BiasScales(in, input, out, output, options)
-                                   .Adapt(weights, bias, &parts.params));
+      const ByteTable* const table = options.table;
+      RUY_LIKE_RETURN_IF_ERROR(
+          BiasScales(in, input, table != nullptr ? table->in() : out,
+                     table != nullptr ? table->input() : output, options)
+              .Adapt(weights, bias, &parts.params));
     }
     parts.weights.resize(static_cast<std::size_t>(rows * cols));
     Matrix<std::int8_t> quantized = RowMajor(parts.weights.data(), rows, cols);

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/checked_math.h"
 #include "ruy_like/context.h"
+#include "ruy_like/quantize/byte_table.h"
 #include "ruy_like/quantize/checks/checks.h"
 #include "ruy_like/quantize/loops/blocks.h"
 #include "ruy_like/quantize/loops/dispatch.h"
@@ -148,21 +149,27 @@ class NhwcTensors final {
         input_.params.zero_point,
         {output_.params.zero_point, output_.params.qmin, output_.params.qmax}};
   }
-  // kernel(args, first, last) for all rows of the result, which then is the
-  // output.
+  // kernel(args, first, last) for all rows of the result, whose bytes are then
+  // looked up in `table`, if not null; the result then is the output.
   template <typename Args>
   absl::Status WriteRows(const Args& args,
                          void (*kernel)(const Args& args, std::ptrdiff_t first,
                                         std::ptrdiff_t last),
-                         Context* context) const {
+                         Context* context,
+                         const ByteTable* table = nullptr) const {
     const TensorShape& out = output_.shape;
+    const std::ptrdiff_t row = out.width * out.channels;
     if (ElementCount(out) == 0) return absl::OkStatus();
-    RUY_LIKE_RETURN_IF_ERROR(
-        ForEachRange(out.batch * out.height, /*grain=*/1,
-                     SlidingCost(args.window, out.width * out.channels),
-                     context, [&](std::ptrdiff_t first, std::ptrdiff_t last) {
-                       kernel(args, first, last);
-                     }));
+    RUY_LIKE_RETURN_IF_ERROR(ForEachRange(
+        out.batch * out.height, /*grain=*/1, SlidingCost(args.window, row),
+        context, [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+          kernel(args, first, last);
+          if (table == nullptr) return;
+          auto* const bytes = static_cast<std::uint8_t*>(result_);
+          for (std::ptrdiff_t i = first * row; i < last * row; ++i) {
+            bytes[i] = (*table)[bytes[i]];
+          }
+        }));
     if (!IsCopied()) return absl::OkStatus();
     return Reorder(result_, output_.shape, BytesOf(output_.scalar, 1),
                    /*to_nhwc=*/false, context, const_cast<void*>(output_.data));

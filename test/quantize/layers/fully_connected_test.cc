@@ -71,6 +71,10 @@ void ExpectEqualsReference(std::uint64_t seed, Workspace* workspace,
   ASSERT_OK(FullyConnected(input, weights, BiasSpan<Out>(p.bias), workspace,
                            context, &output));
   ASSERT_TRUE(out == p.Reference()) << p.Describe();
+  ExpectEndsInTable(p, weights, out,
+                    [&](const QuantizedLayer& layer, auto* of_table) {
+                      return FullyConnected(input, layer, context, of_table);
+                    });
 
   for (const auto rounding :
        {MultiplierRounding::kOnce, MultiplierRounding::kFloat}) {

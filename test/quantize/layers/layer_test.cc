@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ruy_like/quantize/bias.h"
+#include "ruy_like/quantize/byte_table.h"
 #include "ruy_like/quantize/conv.h"
 #include "ruy_like/quantize/depthwise_conv.h"
 #include "ruy_like/quantize/fully_connected.h"
@@ -223,6 +224,38 @@ TEST_F(LayerTest, BadArgumentsMakeNone) {
               HasSubstr("weights are empty"));
 }
 
+TEST_F(LayerTest, TablesMustMakeTheOutput) {
+  ASSERT_VALUE(const auto table, (ByteTable::Make<std::int8_t, std::int8_t>(
+                                     ParamsOf(0.5f, 9), result_, Sigmoid)));
+  const auto message = [&](auto out, const QuantParams& output) {
+    const auto made = QuantizedLayer::Make<std::int8_t, decltype(out)>(
+        weights_, {}, in_, output, MultiplierRounding::kOnce, &table);
+    EXPECT_CODE(kInvalid, made);
+    return std::string(made.status().message());
+  };
+  EXPECT_THAT(message(std::uint8_t{}, QuantParams{0.7f, 5, 0, 255}),
+              HasSubstr("makes int8 with scale 0.7"));
+  EXPECT_THAT(message(std::int32_t{}, result_), HasSubstr("output is int32"));
+  EXPECT_THAT(message(float{}, result_), HasSubstr("output is float"));
+  EXPECT_THAT(message(std::int8_t{}, table.input()),
+              HasSubstr("output is int8 with scale 0.5 and zero point 9"));
+  MakeLayerOptions options;
+  options.table = &table;
+  const std::vector<float> w(kChannels * kDepth, 0.5f);
+  const auto layer = [&](const QuantParams& output) {
+    return MakeFullyConnected<std::int8_t, std::int8_t>(
+        RowMajorOf(w, kChannels, kDepth), {}, in_, output, &context_, options);
+  };
+  EXPECT_CODE(kInvalid, layer(table.input()));
+  // Called with tensors as they are before the table.
+  ASSERT_VALUE(const auto made, layer(result_));
+  auto output = Output();
+  output.params = table.input();
+  ExpectStatus(FullyConnected(Input(), made, &context_, &output), kInvalid,
+               {"of its output"});
+  EXPECT_THAT(out_, Each(77));
+}
+
 TEST_F(LayerTest, TensorsMustBeThoseItWasMadeFor) {
   const QuantizedLayer layer = Make().value();
   const auto message = [&](const TensorView<const std::int8_t>& input,
@@ -349,6 +382,30 @@ TEST_F(MakeLayerTest, EqualsItsSteps) {
   out_.assign(out_.size(), 77);
   ASSERT_OK(Conv2D(Input(), layer, Window(), nullptr, &context_, &output));
   EXPECT_EQ(out_, expected);
+}
+
+// Biases fit the sums' parameters: a table's steps are far finer here.
+TEST_F(MakeLayerTest, EndsInATable) {
+  result_.scale = 3;
+  ASSERT_VALUE(const auto table, (ByteTable::Make<std::int8_t, std::uint8_t>(
+                                     result_, {0x1p-8f, 0, 0, 255}, Sigmoid)));
+  MakeLayerOptions options;
+  ASSERT_VALUE(const auto without, MakeConv(options));
+  options.table = &table;
+  ASSERT_VALUE(const auto layer, (MakeConv2D<std::int8_t, std::uint8_t>(
+                                     Weights(), float_bias_, in_,
+                                     table.output(), &context_, options)));
+  auto output = Output();
+  std::vector<std::uint8_t> expected(out_.size()), out(out_.size());
+  TensorView<std::uint8_t> result{expected.data(), output.shape,
+                                  table.output()};
+  ASSERT_OK(FullyConnected(Input(), without, &context_, &output));
+  ASSERT_OK(ApplyTable(
+      TensorView<const std::int8_t>{out_.data(), output.shape, result_}, table,
+      nullptr, &result));
+  result.data = out.data();
+  ASSERT_OK(FullyConnected(Input(), layer, &context_, &result));
+  EXPECT_EQ(out, expected);
 }
 
 TEST_F(MakeLayerTest, TakesTheWeightsParameters) {
