@@ -233,6 +233,43 @@ void IntNetwork::ChooseSteps() {
   }
 }
 
+// A function that alone reads what a product writes becomes the end of its
+// layer.
+void IntNetwork::JoinFunctions() {
+  const std::vector<Step>& steps = network_->steps;
+  std::map<std::string, int> reads;
+  std::map<std::string, std::size_t> products;
+  for (const std::string& name : network_->outputs) ++reads[name];
+  for (const Step& step : steps) {
+    for (const std::string& name : step.inputs) ++reads[name];
+  }
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (!steps_[i].is_int) continue;
+    if (steps[i].kind == Kind::kProduct) products[steps[i].output] = i;
+    if (steps[i].kind != Kind::kFunction) continue;
+    const auto product = products.find(steps[i].inputs[0]);
+    if (product == products.end() || reads[product->first] != 1) continue;
+    steps_[product->second].ends_in = &steps[i];
+    steps_[i].is_in_layer = true;
+  }
+}
+
+absl::StatusOr<ruy_like::ByteTable> IntNetwork::MakeTable(
+    const Step& step, ruy_like::Context* context) const {
+  Budget budget = network_->budget;
+  absl::Status status;
+  auto table = ruy_like::ByteTable::Make<std::int8_t, std::int8_t>(
+      ParamsOf(step.inputs[0]), ParamsOf(step.output), [&](float x) {
+        Tensors written;
+        written[step.inputs[0]] = {{1}, {x}, false};
+        const auto y = RunStep(*network_, step, written, context, &budget);
+        status.Update(y.status());
+        return y.ok() ? y->values[0] : 0.0f;
+      });
+  if (!status.ok()) return status;
+  return table;
+}
+
 absl::Status IntNetwork::MakeProduct(const Step& step,
                                      const Activations& activations,
                                      const IntOptions& options,
@@ -265,13 +302,22 @@ absl::Status IntNetwork::MakeProduct(const Step& step,
   ruy_like::MakeLayerOptions layer_options;
   layer_options.weight_params = params;
   layer_options.groups = product.groups;
+  std::vector<ruy_like::ByteTable>& table = made->table;
+  if (made->ends_in != nullptr) {
+    auto of_function = MakeTable(*made->ends_in, context);
+    if (!of_function.ok()) return of_function.status();
+    table.push_back(*std::move(of_function));
+    layer_options.table = table.data();
+  }
   const QuantParams& input = ParamsOf(step.inputs[0]);
-  auto layer = made->writes_float
-                   ? ruy_like::MakeConv2D<std::int8_t, float>(
-                         matrix, bias, input, {}, context, layer_options)
-                   : ruy_like::MakeConv2D<std::int8_t, std::int8_t>(
-                         matrix, bias, input, ParamsOf(step.output), context,
-                         layer_options);
+  auto layer =
+      made->writes_float
+          ? ruy_like::MakeConv2D<std::int8_t, float>(matrix, bias, input, {},
+                                                     context, layer_options)
+          : ruy_like::MakeConv2D<std::int8_t, std::int8_t>(
+                matrix, bias, input,
+                table.empty() ? ParamsOf(step.output) : table[0].output(),
+                context, layer_options);
   if (!layer.ok()) return layer.status();
   made->layer = *std::move(layer);
   return absl::OkStatus();
@@ -289,19 +335,10 @@ absl::Status IntNetwork::MakeStep(std::size_t i, const Activations& activations,
     return MakeProduct(step, activations, options, context, &made);
   }
   if (step.kind == Kind::kFunction) {
-    absl::Status status;
-    const auto table = ruy_like::ByteTable::Make<std::int8_t, std::int8_t>(
-        ParamsOf(step.inputs[0]), ParamsOf(step.output), [&](float x) {
-          Tensors written;
-          written[step.inputs[0]] = {{1}, {x}, false};
-          const auto y = RunStep(*network_, step, written, context, &budget);
-          status.Update(y.status());
-          return y.ok() ? y->values[0] : 0.0f;
-        });
-    if (!status.ok() || !table.ok()) {
-      return status.ok() ? table.status() : status;
-    }
-    made.table.push_back(*table);
+    if (made.is_in_layer) return absl::OkStatus();
+    auto table = MakeTable(step, context);
+    if (!table.ok()) return table.status();
+    made.table.push_back(*std::move(table));
   } else if (step.kind == Kind::kMove) {
     // Where each value comes from: the step on the numbers of its inputs.
     std::vector<float> numbers(static_cast<std::size_t>(CountOf(in)));
@@ -336,6 +373,7 @@ absl::StatusOr<IntNetwork> IntNetwork::Make(const Network& network,
   IntNetwork made;
   made.network_ = &network;
   made.ChooseSteps();
+  made.JoinFunctions();
   ruy_like::CalibrationOptions choice;
   choice.method = options.method;
   choice.percentile = options.percentile;
@@ -352,14 +390,21 @@ absl::StatusOr<IntNetwork> IntNetwork::Make(const Network& network,
     if (!made.steps_[i].is_int) continue;
     absl::Status status;
     for (const std::string& name : step.inputs) status.Update(choose(name));
+    const auto choose_output = [&](const Step& one) {
+      if (!status.ok()) return;
+      status = choose(one.output);
+      if (status.ok()) Narrow(one, &made.params_[one.output][0]);
+    };
     if (status.ok() && !made.steps_[i].writes_float) {
       // Values that only move, and pools, keep their parameters.
       if (step.kind == Kind::kMove || step.kind == Kind::kPool) {
         made.params_[step.output] = made.params_.at(step.inputs[0]);
       } else {
-        status = choose(step.output);
-        if (status.ok()) Narrow(step, &made.params_[step.output][0]);
+        choose_output(step);
       }
+    }
+    if (made.steps_[i].ends_in != nullptr) {
+      choose_output(*made.steps_[i].ends_in);
     }
     if (status.ok()) {
       status = made.MakeStep(i, activations, options, context);
@@ -418,6 +463,9 @@ struct IntNetwork::Run_ {
 absl::Status IntNetwork::RunIntStep(std::size_t i, Run_* run) {
   const Step& step = network_->steps[i];
   const IntStep& made = steps_[i];
+  if (made.is_in_layer) return absl::OkStatus();
+  const std::string& written =
+      made.ends_in != nullptr ? made.ends_in->output : step.output;
   const Product& product = step.product;
   ruy_like::Context* const context = run->context;
   for (const std::string& name : step.inputs) {
@@ -451,8 +499,8 @@ absl::Status IntNetwork::RunIntStep(std::size_t i, Run_* run) {
     }
     return status;
   }
-  Bytes& bytes = run->AddBytes(step.output);
-  TensorView<std::int8_t> y = {bytes.data(), out, ParamsOf(step.output)};
+  Bytes& bytes = run->AddBytes(written);
+  TensorView<std::int8_t> y = {bytes.data(), out, ParamsOf(written)};
   switch (step.kind) {
     case Kind::kProduct:
       return is_matrix ? FullyConnected(x, made.layer, context, &y)
@@ -529,7 +577,7 @@ absl::StatusOr<std::vector<Tensor>> IntNetwork::Run(
       }
     }
     if (times != nullptr) times->push_back(stopwatch.Milliseconds());
-    if (status.ok() && watch != nullptr) {
+    if (status.ok() && watch != nullptr && steps_[i].ends_in == nullptr) {
       status = run.NeedFloat(steps[i].output);
       if (status.ok()) {
         status = watch(steps[i].output, run.floats.at(steps[i].output));

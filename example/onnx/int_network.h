@@ -51,7 +51,7 @@ class IntNetwork {
                                          ruy_like::Context* context);
 
   // The float outputs. `watch`, where not null, is given what each step writes,
-  // dequantized.
+  // dequantized; nothing of products that a function follows in their layers.
   absl::StatusOr<std::vector<Tensor>> Run(const std::vector<float>& input,
                                           const Watch& watch,
                                           ruy_like::Context* context,
@@ -69,9 +69,12 @@ class IntNetwork {
  private:
   struct IntStep {
     bool is_int = false;
-    bool writes_float = true;                // a product or what is not int8
-    ruy_like::QuantizedLayer layer;          // kProduct
-    std::vector<ruy_like::ByteTable> table;  // kFunction: one
+    bool writes_float = true;        // a product or what is not int8
+    ruy_like::QuantizedLayer layer;  // kProduct
+    // kProduct: the function that its layer ends in, or null.
+    const Step* ends_in = nullptr;
+    bool is_in_layer = false;  // kFunction: a product's layer ends in it
+    std::vector<ruy_like::ByteTable> table;  // of functions: one
     std::vector<std::int32_t> from;          // kMove, where not in order
     ruy_like::Window window;                 // kPool
   };
@@ -80,6 +83,9 @@ class IntNetwork {
   struct Run_;
 
   void ChooseSteps();
+  void JoinFunctions();
+  absl::StatusOr<ruy_like::ByteTable> MakeTable(
+      const Step& step, ruy_like::Context* context) const;
   absl::Status MakeStep(std::size_t i, const Activations& activations,
                         const IntOptions& options, ruy_like::Context* context);
   absl::Status MakeProduct(const Step& step, const Activations& activations,
