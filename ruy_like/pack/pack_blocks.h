@@ -1,13 +1,14 @@
 // Back-end: blocks, the pieces in which layouts with short depth groups are
 // packed. (Those of 64 levels: pack_columns64.h.)
 //
-// Included by pack_panels.h, which walks over matrices; anonymous namespace.
+// Included by pack_panels.h and pack_vectors.h, which walk over matrices;
+// anonymous namespace.
 // Does not know where a block lies in its matrix, nor the PackArgs.
 //
 // A block is 16 source bytes of each column of a panel, held as four registers
 // of quads (pack_ymm.h says what a quad is). Only loading it depends on the
-// source's order and only writing it depends on the layout. Arm's layouts are
-// written by its own StoreBlock() (pack_quads_neon.h), the others here:
+// source's order and only writing it depends on the layout: StoreBlock() of the
+// register type (pack_quads.h, pack_partial.h).
 //
 //   depth-contiguous: 16 bytes per column, transposed  \            / as it is
 //   width-contiguous: rows of one level, interleaved    > 4 quads --> pairs

@@ -14,15 +14,12 @@
 
 #include "ruy_like/pack/pack_blocks.h"
 #include "ruy_like/pack/pack_common.h"
-#include "ruy_like/pack/pack_quads_neon.h"
+#include "ruy_like/pack/pack_quads.h"
 #include "ruy_like/simd/neon.h"
+#include "ruy_like/simd/simd_neon.h"
 
 namespace ruy_like::kernels {
 namespace {
-
-RUY_LIKE_ALWAYS_INLINE void StoreVector(char* dst, uint32x4_t x) {
-  vst1q_u8(reinterpret_cast<uint8_t*>(dst), vreinterpretq_u8_u32(x));
-}
 
 // Writes a block of 16 bytes of each column. Panels of four columns whose
 // groups are quads use the store that interleaves four vectors, which is faster
@@ -34,21 +31,23 @@ RUY_LIKE_ALWAYS_INLINE void WriteBlock(typename F::V::Reg (&v)[4], char* dst) {
   constexpr int kDepthGroupBytes = F::kDepthGroup * F::kSrcBytes;
   if constexpr (kDepthGroupBytes == 16) {
     for (int r = 0; r < kRegs; ++r) {
-      for (int c = 0; c < 4; ++c) StoreVector(dst + 64 * r + 16 * c, v[c].v[r]);
+      for (int c = 0; c < 4; ++c) {
+        SimdNeon::StoreBytes(dst + 64 * r + 16 * c, v[c].v[r]);
+      }
     }
   } else if constexpr (kDepthGroupBytes == 8) {
     for (int r = 0; r < kRegs; ++r) {
       for (int pair = 0; pair < 2; ++pair) {
-        const uint64x2_t a = vreinterpretq_u64_u32(v[2 * pair].v[r]);
-        const uint64x2_t b = vreinterpretq_u64_u32(v[2 * pair + 1].v[r]);
+        int32x4_t a = v[2 * pair].v[r], b = v[2 * pair + 1].v[r];
+        SimdNeon::Zip64(a, b);
         char* const to = dst + 32 * r + 16 * pair;
-        StoreVector(to, vreinterpretq_u32_u64(vzip1q_u64(a, b)));
-        StoreVector(to + 32 * kRegs, vreinterpretq_u32_u64(vzip2q_u64(a, b)));
+        SimdNeon::StoreBytes(to, a);
+        SimdNeon::StoreBytes(to + 32 * kRegs, b);
       }
     }
   } else if constexpr (kDepthGroupBytes == 4 && kRegs == 1) {
-    const uint32x4x4_t four = {{v[0].v[0], v[1].v[0], v[2].v[0], v[3].v[0]}};
-    vst4q_u32(reinterpret_cast<uint32_t*>(dst), four);
+    const int32x4x4_t four = {{v[0].v[0], v[1].v[0], v[2].v[0], v[3].v[0]}};
+    vst4q_s32(reinterpret_cast<int32_t*>(dst), four);
   } else {
     V::Transpose(v);
     V::template StoreBlock<F>(dst, v);
@@ -184,7 +183,7 @@ class PanelPacker {
     alignas(16) char block[F::kBlockBytes];
     WriteBlock<F>(v, block);
     for (ptrdiff_t i = 0; i < room; i += 16) {
-      StoreVector(dst + i, vld1q_u32(reinterpret_cast<uint32_t*>(block + i)));
+      SimdNeon::StoreBytes(dst + i, SimdNeon::LoadBytes(block + i));
     }
   }
 
@@ -194,25 +193,24 @@ class PanelPacker {
       typename V::Reg all;
       RUY_LIKE_UNROLL
       for (int w = 0; w < kWidth; w += 4) {
-        all.v[w / 4] = vreinterpretq_u32_s32(
-            vpaddq_s32(vpaddq_s32(total_[w], total_[w + 1]),
-                       vpaddq_s32(total_[w + 2], total_[w + 3])));
+        all.v[w / 4] = vpaddq_s32(vpaddq_s32(total_[w], total_[w + 1]),
+                                  vpaddq_s32(total_[w + 2], total_[w + 3]));
       }
       V::StoreSums(sums, columns, all);
     }
   }
 
  private:
-  RUY_LIKE_ALWAYS_INLINE uint32x4_t Finish(uint8x16_t column, int w,
-                                           int16x8_t* sum) const {
+  RUY_LIKE_ALWAYS_INLINE int32x4_t Finish(uint8x16_t column, int w,
+                                          int16x8_t* sum) const {
     if (F::kSrcBytes == 1) column = veorq_u8(column, flip_);
     return Clear(column, w, sum);
   }
-  RUY_LIKE_ALWAYS_INLINE uint32x4_t Clear(uint8x16_t column, int w,
-                                          int16x8_t* sum) const {
+  RUY_LIKE_ALWAYS_INLINE int32x4_t Clear(uint8x16_t column, int w,
+                                         int16x8_t* sum) const {
     if (w > 0) column = vandq_u8(column, mask_[w]);
     if (kSums) *sum = vpadalq_s8(*sum, vreinterpretq_s8_u8(column));
-    return vreinterpretq_u32_u8(column);
+    return vreinterpretq_s32_u8(column);
   }
   RUY_LIKE_ALWAYS_INLINE void AddUp(const int16x8_t (&sums)[kWidth]) {
     if (!kSums) return;

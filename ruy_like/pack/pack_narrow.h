@@ -1,11 +1,12 @@
 // Back-end: packing for the narrow kernels, panels of one column.
 //
 // Included by pack/avx2.cc and pack_neon.h (anonymous namespace), which give it
-// the operations on units: pack_unit_x86.h, pack_unit_neon.h. All paths of an
-// architecture use these routines: a narrow kernel has at most 16 columns
-// packed, for a product that reads the whole other matrix, so wider registers
-// would gain nothing, and short columns gain from small units. Products with
-// group scales have activations copied that are not contiguous.
+// the operations on units: a trait of 128-bit vectors (simd_128.h), which they
+// complete. All paths of an architecture use these routines: a narrow kernel
+// has at most 16 columns packed, for a product that reads the whole other
+// matrix, so wider registers would gain nothing, and short columns gain from
+// small units. Products with group scales have activations copied that are not
+// contiguous.
 //
 // A column becomes consecutive elements, flipped or widened, padded with zeros.
 // It is made in units of 16 source bytes:
@@ -24,7 +25,7 @@ namespace {
 // U: the operations on units. kBytes: the size of a source element.
 template <class U, int kBytes, class Packed>
 struct NarrowColumns {
-  typedef typename U::Reg Reg;
+  typedef typename U::Int Reg;
   static constexpr int kUnit = 16 / kBytes;  // elements
   static constexpr int kPackedBytes = Packed::kBytes;
   static constexpr bool kHasSums = Packed::kHasSums;
@@ -64,7 +65,7 @@ struct NarrowColumns {
       Reg sums = U::Zero();
       ptrdiff_t k = 0;
       for (; k + kUnit <= args->depth; k += kUnit) {
-        StoreUnit(U::Load(src), kUnit, kUnit, &sums, dst);
+        StoreUnit(U::LoadBytes(src), kUnit, kUnit, &sums, dst);
         src += 16;
         dst += kUnit * kPackedBytes;
       }
@@ -72,7 +73,7 @@ struct NarrowColumns {
         const int left = static_cast<int>(args->depth - k);
         alignas(16) char unit[16];
         U::CopyPadded(unit, src, left * kBytes);
-        StoreUnit(U::Load(unit), left, args->padded_depth - k, &sums, dst);
+        StoreUnit(U::LoadBytes(unit), left, args->padded_depth - k, &sums, dst);
       }
       if (kHasSums && args->sums != nullptr) args->sums[w] = U::LaneSum(sums);
     }
@@ -134,7 +135,7 @@ struct NarrowColumns {
     if (columns == kUnit && levels == kUnit) {
       RUY_LIKE_UNROLL
       for (int k = 0; k < kUnit; ++k, src += args->src_stride * kBytes) {
-        square[k] = U::Load(src);
+        square[k] = U::LoadBytes(src);
       }
       return;
     }
@@ -143,7 +144,7 @@ struct NarrowColumns {
       if (k < levels) {
         alignas(16) char row[16];
         U::CopyPadded(row, src, columns * kBytes);
-        square[k] = U::Load(row);
+        square[k] = U::LoadBytes(row);
       }
     }
   }
@@ -153,10 +154,11 @@ struct NarrowColumns {
     for (int n = kUnit; n > 1; n /= 2) {
       Reg shuffled[kUnit];
       for (int i = 0; i < kUnit / 2; ++i) {
-        const Reg a = square[i];
-        const Reg b = square[i + kUnit / 2];
-        shuffled[2 * i] = U::template InterleaveLow<kBytes>(a, b);
-        shuffled[2 * i + 1] = U::template InterleaveHigh<kBytes>(a, b);
+        Reg& a = shuffled[2 * i] = square[i];
+        Reg& b = shuffled[2 * i + 1] = square[i + kUnit / 2];
+        if constexpr (kBytes == 1) U::Zip8(a, b);
+        if constexpr (kBytes == 2) U::Zip16(a, b);
+        if constexpr (kBytes == 4) U::Zip32(a, b);
       }
       for (int i = 0; i < kUnit; ++i) square[i] = shuffled[i];
     }
@@ -166,18 +168,34 @@ struct NarrowColumns {
   // Writes at most `room` levels, which is `levels` or more.
   void StoreUnit(Reg unit, int levels, ptrdiff_t room, Reg* sums,
                  char* dst) const {
-    if (kBytes == 1 && flips) unit = U::FlipFirst(unit, levels);
+    if (kBytes == 1 && flips) {
+      static constexpr int8_t kFlips[32] = {-128, -128, -128, -128, -128, -128,
+                                            -128, -128, -128, -128, -128, -128,
+                                            -128, -128, -128, -128};
+      unit = U::Xor(unit, levels == kUnit ? U::Set8(-128)
+                                          : U::LoadBytes(kFlips + 16 - levels));
+    }
     if constexpr (kHasSums) {
       if (args->sums != nullptr) {
         *sums = U::template AddSums<kBytes, Packed::kScalar>(*sums, unit);
       }
     }
     if (room >= kUnit) {
-      U::template Store<kBytes, Packed>(dst, unit);
+      Store(dst, unit);
     } else {
-      alignas(32) char whole[kUnit * kPackedBytes];
-      U::template Store<kBytes, Packed>(whole, unit);
+      alignas(16) char whole[kUnit * kPackedBytes];
+      Store(whole, unit);
       __builtin_memcpy(dst, whole, static_cast<size_t>(room * kPackedBytes));
+    }
+  }
+
+  RUY_LIKE_ALWAYS_INLINE static void Store(char* dst, Reg unit) {
+    if constexpr (kPackedBytes > kBytes) {
+      U::template StoreWidened<Packed>(dst, unit);
+    } else {
+      // Pairs in reverse order (panel_format.h).
+      if constexpr (Packed::kScalar == Scalar::kBF16) unit = U::SwapWords(unit);
+      U::StoreBytes(dst, unit);
     }
   }
 };

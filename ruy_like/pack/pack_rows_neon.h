@@ -18,8 +18,8 @@
 #include "ruy_like/pack/pack_columns_neon.h"
 #include "ruy_like/pack/pack_common.h"
 #include "ruy_like/pack/pack_panels.h"
-#include "ruy_like/pack/pack_quads_neon.h"
 #include "ruy_like/simd/neon.h"
+#include "ruy_like/simd/simd_neon.h"
 
 namespace ruy_like::kernels {
 namespace {
@@ -40,7 +40,7 @@ struct SixteenColumns {
 // + 3. kPlain: all levels exist, and their elements are not changed.
 template <bool kPlain>
 RUY_LIKE_ALWAYS_INLINE void LoadQuads(const SixteenColumns& block, int first,
-                                      uint32x4_t (&quads)[4]) {
+                                      int32x4_t (&quads)[4]) {
   uint8x16_t rows[4];
   RUY_LIKE_UNROLL
   for (int i = 0; i < 4; ++i) {
@@ -61,21 +61,21 @@ RUY_LIKE_ALWAYS_INLINE void LoadQuads(const SixteenColumns& block, int first,
   const uint16x8_t b = vreinterpretq_u16_u8(vzip2q_u8(rows[0], rows[1]));
   const uint16x8_t c = vreinterpretq_u16_u8(vzip1q_u8(rows[2], rows[3]));
   const uint16x8_t d = vreinterpretq_u16_u8(vzip2q_u8(rows[2], rows[3]));
-  quads[0] = vreinterpretq_u32_u16(vzip1q_u16(a, c));
-  quads[1] = vreinterpretq_u32_u16(vzip2q_u16(a, c));
-  quads[2] = vreinterpretq_u32_u16(vzip1q_u16(b, d));
-  quads[3] = vreinterpretq_u32_u16(vzip2q_u16(b, d));
+  quads[0] = vreinterpretq_s32_u16(vzip1q_u16(a, c));
+  quads[1] = vreinterpretq_s32_u16(vzip2q_u16(a, c));
+  quads[2] = vreinterpretq_s32_u16(vzip1q_u16(b, d));
+  quads[3] = vreinterpretq_s32_u16(vzip2q_u16(b, d));
 }
 
 // Adds a block's elements to the sums of its columns.
-RUY_LIKE_ALWAYS_INLINE void AddColumnSums(const uint32x4_t (&quads)[4][4],
+RUY_LIKE_ALWAYS_INLINE void AddColumnSums(const int32x4_t (&quads)[4][4],
                                           int columns, int32_t* sums) {
   RUY_LIKE_UNROLL
   for (int c = 0; c < 4; ++c) {
-    int16x8_t halves = vpaddlq_s8(vreinterpretq_s8_u32(quads[0][c]));
+    int16x8_t halves = vpaddlq_s8(vreinterpretq_s8_s32(quads[0][c]));
     RUY_LIKE_UNROLL
     for (int i = 1; i < 4; ++i) {
-      halves = vpadalq_s8(halves, vreinterpretq_s8_u32(quads[i][c]));
+      halves = vpadalq_s8(halves, vreinterpretq_s8_s32(quads[i][c]));
     }
     const int n = Min(columns - 4 * c, 4);
     if (n <= 0) return;
@@ -93,7 +93,7 @@ RUY_LIKE_ALWAYS_INLINE void PackSixteenColumns(const SixteenColumns& block,
                                                ptrdiff_t panel_bytes,
                                                ptrdiff_t room, char* dst) {
   constexpr int kRegs = F::kWidth / 4;
-  uint32x4_t quads[4][4];  // [levels / 4][columns / 4]
+  int32x4_t quads[4][4];  // [levels / 4][columns / 4]
   RUY_LIKE_UNROLL
   for (int i = 0; i < 4; ++i) LoadQuads<kPlain>(block, 4 * i, quads[i]);
   if (!kPlain && block.sums != nullptr)
@@ -115,7 +115,7 @@ RUY_LIKE_ALWAYS_INLINE void PackSixteenColumns(const SixteenColumns& block,
     alignas(16) char part[F::kBlockBytes];
     F::V::template StoreBlock<F>(part, v);
     for (ptrdiff_t i = 0; i < room; i += 16) {
-      StoreVector(to + i, vld1q_u32(reinterpret_cast<uint32_t*>(part + i)));
+      SimdNeon::StoreBytes(to + i, SimdNeon::LoadBytes(part + i));
     }
   }
 }

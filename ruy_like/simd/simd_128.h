@@ -10,8 +10,8 @@
 //   UpperHalf           a vector whose lower half is x's upper one
 //   Truncate16          the lanes' lower 16 bits, in a vector's lower half
 //   Truncate8           the lanes' lower 8 bits, as an integer
-//   Zip8, 32, 64(a, b)  interleaves elements of so many bits: a becomes those
-//                       of both lower halves, b those of the upper ones
+//   Zip8, 16, 32, 64(a, b)  interleaves elements of so many bits: a becomes
+//                       those of both lower halves, b those of the upper ones
 //
 // A mask is a number of lanes. There are no masked loads and stores: parts of
 // vectors are moved in pieces.
@@ -132,14 +132,39 @@ struct Simd128 {
     V::Zip64(m[2], m[3]);
   }
 
- protected:
-  // ## 16-bit floats in scalars, for sets without such conversions
-  static RUY_LIKE_ALWAYS_INLINE Float WidenFloat16s(const uint16_t* p) {
-    alignas(16) int32_t bits[kLanes];
-    for (int i = 0; i < kLanes; ++i) {
-      bits[i] = static_cast<int32_t>(float16_internal::WidenFloat16(p[i]));
+  // Elements of kBytes bytes, 1 or 2, of four columns, 4 bytes of each: those
+  // of one level side by side.
+  template <int kBytes>
+  static RUY_LIKE_ALWAYS_INLINE Int SplitLevels(Int x) {
+    if constexpr (kBytes == 1) {
+      typedef int8_t Bytes __attribute__((vector_size(16)));
+      const Bytes bytes = reinterpret_cast<Bytes>(x);
+      return reinterpret_cast<Int>(__builtin_shufflevector(
+          bytes, bytes, 0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
+    } else {
+      typedef int16_t Words __attribute__((vector_size(16)));
+      const Words words = reinterpret_cast<Words>(x);
+      return reinterpret_cast<Int>(
+          __builtin_shufflevector(words, words, 0, 2, 4, 6, 1, 3, 5, 7));
     }
-    return V::AsFloat(V::LoadAligned(bits));
+  }
+
+ protected:
+  // ## 16-bit floats, for sets without such conversions
+  // Float16, zero-extended. Denormal ones are whole multiples of 2^-24; the
+  // greatest exponent stays the greatest, and a NaN becomes quiet.
+  static RUY_LIKE_ALWAYS_INLINE Float WidenFloat16s(Int bits) {
+    const Int magnitude = bits & V::Set(0x7fff);
+    const Int sign = (bits ^ magnitude) << 16;
+    const Int bias = V::Set(112 << 23);
+    const Int special = bias & ~IsBelow(magnitude, 0x7c00);
+    const Int quiet = V::Set(0x00400000) & ~IsBelow(magnitude, 0x7c01);
+    const Int normal = V::Add(V::Add(magnitude << 13, bias), special) | quiet;
+    const Int denormal =
+        V::BitsOf(V::MulFloat(V::ToFloat(magnitude), V::SetFloat(0x1p-24f)));
+    const Int is_denormal = IsBelow(magnitude, 0x400);
+    return V::AsFloat(sign | (denormal & is_denormal) |
+                      (normal & ~is_denormal));
   }
   // x rounded to kTo, ties to even, in the lanes' lower halves.
   template <Scalar kTo>
@@ -159,6 +184,10 @@ struct Simd128 {
   }
 
  private:
+  // All ones where x < bound; both are at least 0.
+  static RUY_LIKE_ALWAYS_INLINE Int IsBelow(Int x, int32_t bound) {
+    return V::Sub(x, V::Set(bound)) >> 31;
+  }
   static RUY_LIKE_ALWAYS_INLINE void StoreFour(void* dst, uint32_t four) {
     __builtin_memcpy(dst, &four, sizeof(four));
   }

@@ -128,14 +128,39 @@ struct SimdNeon : Simd128<SimdNeon, int32x4_t, float32x4_t> {
     const uint8x8_t bytes = vmovn_u16(vreinterpretq_u16_s32(Truncate16(x)));
     return vget_lane_u32(vreinterpret_u32_u8(bytes), 0);
   }
-  static RUY_LIKE_ALWAYS_INLINE Int LoadBytes(const int8_t* p) {
-    return vreinterpretq_s32_s8(vld1q_s8(p));
+  static RUY_LIKE_ALWAYS_INLINE Int LoadBytes(const void* p) {
+    return vreinterpretq_s32_s8(vld1q_s8(static_cast<const int8_t*>(p)));
+  }
+  // Four bytes from each of four places; eight, and zeros.
+  static RUY_LIKE_ALWAYS_INLINE Int LoadQuarters(const char* p,
+                                                 ptrdiff_t stride) {
+    Int x = vdupq_n_s32(LoadFour(p));
+    x = vsetq_lane_s32(LoadFour(p + stride), x, 1);
+    x = vsetq_lane_s32(LoadFour(p + 2 * stride), x, 2);
+    return vsetq_lane_s32(LoadFour(p + 3 * stride), x, 3);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int LoadLow(const char* p) {
+    return vreinterpretq_s32_s8(
+        vcombine_s8(vld1_s8(reinterpret_cast<const int8_t*>(p)), vdup_n_s8(0)));
   }
   static RUY_LIKE_ALWAYS_INLINE void Zip8(Int& a, Int& b) {
     const int8x16_t x = vreinterpretq_s8_s32(a);
     const int8x16_t y = vreinterpretq_s8_s32(b);
     a = vreinterpretq_s32_s8(vzip1q_s8(x, y));
     b = vreinterpretq_s32_s8(vzip2q_s8(x, y));
+  }
+  static RUY_LIKE_ALWAYS_INLINE void Zip16(Int& a, Int& b) {
+    const int16x8_t x = vreinterpretq_s16_s32(a);
+    const int16x8_t y = vreinterpretq_s16_s32(b);
+    a = vreinterpretq_s32_s16(vzip1q_s16(x, y));
+    b = vreinterpretq_s32_s16(vzip2q_s16(x, y));
+  }
+  // The inverse: a becomes the even elements of both, b the odd ones.
+  static RUY_LIKE_ALWAYS_INLINE void Unzip16(Int& a, Int& b) {
+    const uint16x8_t x = vreinterpretq_u16_s32(a);
+    const uint16x8_t y = vreinterpretq_u16_s32(b);
+    a = vreinterpretq_s32_u16(vuzp1q_u16(x, y));
+    b = vreinterpretq_s32_u16(vuzp2q_u16(x, y));
   }
   static RUY_LIKE_ALWAYS_INLINE void Zip32(Int& a, Int& b) {
     const Int low = vzip1q_s32(a, b);
@@ -153,6 +178,30 @@ struct SimdNeon : Simd128<SimdNeon, int32x4_t, float32x4_t> {
     // moves.
     __asm__("vswp %f0, %e1" : "+w"(a), "+w"(b));
 #endif
+  }
+
+  // ## 16-bit lanes and bytes
+  static RUY_LIKE_ALWAYS_INLINE Int Add8(Int a, Int b) {
+    return vreinterpretq_s32_s8(
+        vaddq_s8(vreinterpretq_s8_s32(a), vreinterpretq_s8_s32(b)));
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int Add16(Int a, Int b) {
+    return vreinterpretq_s32_s16(
+        vaddq_s16(vreinterpretq_s16_s32(a), vreinterpretq_s16_s32(b)));
+  }
+  // Sums of neighbours, widened.
+  static RUY_LIKE_ALWAYS_INLINE Int SumBytePairs(Int x) {
+    return vreinterpretq_s32_s16(vpaddlq_s8(vreinterpretq_s8_s32(x)));
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int SumWordPairs(Int x) {
+    return vpaddlq_s16(vreinterpretq_s16_s32(x));
+  }
+  // Words of one half of the bytes.
+  template <int kHalf>
+  static RUY_LIKE_ALWAYS_INLINE Int WidenBytes(Int x) {
+    const int8x16_t bytes = vreinterpretq_s8_s32(x);
+    return vreinterpretq_s32_s16(kHalf == 0 ? vmovl_s8(vget_low_s8(bytes))
+                                            : vmovl_high_s8(bytes));
   }
 
   // ## Floats
@@ -221,15 +270,25 @@ struct SimdNeon : Simd128<SimdNeon, int32x4_t, float32x4_t> {
 #if RUY_LIKE_NEON_64
       return vcvt_f32_f16(vreinterpret_f16_u16(x));
 #else
-      uint16_t elements[kLanes];
-      vst1_u16(elements, x);
-      return WidenFloat16s(elements);
+      return WidenFloat16s(vreinterpretq_s32_u32(vmovl_u16(x)));
 #endif
     }
   }
   template <Scalar kFrom>
   static RUY_LIKE_ALWAYS_INLINE Float LoadWidened(const uint16_t* p) {
     return Widen<kFrom>(vld1_u16(p));
+  }
+  // Those of one half of the words.
+  template <Scalar kFrom, int kHalf>
+  static RUY_LIKE_ALWAYS_INLINE Float WidenFloats(Int x) {
+    const uint16x8_t words = vreinterpretq_u16_s32(x);
+#if RUY_LIKE_NEON_64
+    if constexpr (kFrom == Scalar::kF16 && kHalf == 1) {
+      return vcvt_high_f32_f16(vreinterpretq_f16_u16(words));
+    }
+#endif
+    return Widen<kFrom>(kHalf == 0 ? vget_low_u16(words)
+                                   : vget_high_u16(words));
   }
   // x rounded to kTo, ties to even, in the lanes' lower halves. x is no
   // denormal and no signalling NaN.

@@ -40,6 +40,9 @@ struct SimdSse : SimdVectors<SimdSse> {
   static RUY_LIKE_ALWAYS_INLINE Float LoadMasked(const float* p, Mask n) {
     return n == kLanes ? LoadFloats(p) : AsFloat(LoadLanes(p, n));
   }
+  static RUY_LIKE_ALWAYS_INLINE Int SumBytePairs(Int x) {
+    return As<Int>(_mm_maddubs_epi16(_mm_set1_epi8(1), As<__m128i>(x)));
+  }
   using SimdVectors::ClampToBytes;
   static RUY_LIKE_ALWAYS_INLINE Int ClampToBytes(Int a, Int b, uint8_t low,
                                                  uint8_t high) {
@@ -56,9 +59,8 @@ struct SimdSse : SimdVectors<SimdSse> {
     return Int{LoadQuarter(p), LoadQuarter(p + stride),
                LoadQuarter(p + 2 * stride), LoadQuarter(p + 3 * stride)};
   }
-  static RUY_LIKE_ALWAYS_INLINE Int LoadHalves(const char* p,
-                                               ptrdiff_t stride) {
-    return As<Int>(_mm_unpacklo_epi64(LoadHalf(p), LoadHalf(p + stride)));
+  static RUY_LIKE_ALWAYS_INLINE Int LoadLow(const char* p) {
+    return As<Int>(LoadHalf(p));
   }
   static RUY_LIKE_ALWAYS_INLINE Float MulAddFloat(Float a, Float b, Float c) {
     return a * b + c;  // two roundings: paths are built with -ffp-contract=off

@@ -26,7 +26,9 @@ typedef int8_t Int8x16 __attribute__((vector_size(16)));
 typedef int8_t Int8x8 __attribute__((vector_size(8)));
 typedef int8_t Int8x4 __attribute__((vector_size(4)));
 typedef int16_t Int16x8 __attribute__((vector_size(16)));
+typedef uint8_t Uint8x16 __attribute__((vector_size(16)));
 typedef uint16_t Uint16x4 __attribute__((vector_size(8)));
+typedef uint16_t Uint16x8 __attribute__((vector_size(16)));
 typedef int32_t Int32x4 __attribute__((vector_size(16)));
 typedef uint32_t Uint32x4 __attribute__((vector_size(16)));
 typedef int64_t Int64x4 __attribute__((vector_size(32)));
@@ -110,6 +112,20 @@ struct SimdVectors : Simd128<V, Int32x4, Float32x4> {
   static RUY_LIKE_ALWAYS_INLINE Int Halve16(Int x) {
     return As<Int>(As<Int16x8>(x) >> 1);
   }
+  static RUY_LIKE_ALWAYS_INLINE Int Add8(Int a, Int b) {
+    return As<Int>(As<Uint8x16>(a) + As<Uint8x16>(b));
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int Add16(Int a, Int b) {
+    return As<Int>(As<Uint16x8>(a) + As<Uint16x8>(b));
+  }
+  // Sums of neighbours, widened.
+  static RUY_LIKE_ALWAYS_INLINE Int SumBytePairs(Int x) {
+    const Int16x8 even = As<Int16x8>(As<Uint16x8>(x) << 8) >> 8;
+    return As<Int>(even + (As<Int16x8>(x) >> 8));
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int SumWordPairs(Int x) {
+    return V::MultiplyWords(x, V::Set16(1));
+  }
   static RUY_LIKE_ALWAYS_INLINE Int Min8(Int a, Int b) {
     return As<Int>(__builtin_elementwise_min(As<Int8x16>(a), As<Int8x16>(b)));
   }
@@ -135,14 +151,6 @@ struct SimdVectors : Simd128<V, Int32x4, Float32x4> {
   static RUY_LIKE_ALWAYS_INLINE void StoreHalf(void* dst, Int x) {
     Unaligned<Int8x8>::Store(dst, HalfOf<8 * kHalf>(As<Int8x16>(x)));
   }
-  template <int kQuarter>
-  static RUY_LIKE_ALWAYS_INLINE void StoreQuarter(void* dst, Int x) {
-    const Int8x16 bytes = As<Int8x16>(x);
-    constexpr int kFirst = 4 * kQuarter;
-    Unaligned<Int8x4>::Store(
-        dst, __builtin_shufflevector(bytes, bytes, kFirst, kFirst + 1,
-                                     kFirst + 2, kFirst + 3));
-  }
   static RUY_LIKE_ALWAYS_INLINE Int UpperHalf(Int x) {
     return __builtin_shufflevector(x, x, 2, 3, 2, 3);
   }
@@ -158,17 +166,15 @@ struct SimdVectors : Simd128<V, Int32x4, Float32x4> {
   static RUY_LIKE_ALWAYS_INLINE Int LoadBytes(const void* p) {
     return As<Int>(Unaligned<Int8x16>::Load(p));
   }
-  // Four bytes (eight) from each of four (two) places.
+  // Four bytes from each of four places; eight, and zeros.
   static RUY_LIKE_ALWAYS_INLINE Int LoadQuarters(const char* p,
                                                  ptrdiff_t stride) {
     const Int8x8 low = JoinQuarters(p, p + stride);
     const Int8x8 high = JoinQuarters(p + 2 * stride, p + 3 * stride);
     return JoinHalves(low, high);
   }
-  static RUY_LIKE_ALWAYS_INLINE Int LoadHalves(const char* p,
-                                               ptrdiff_t stride) {
-    return JoinHalves(Unaligned<Int8x8>::Load(p),
-                      Unaligned<Int8x8>::Load(p + stride));
+  static RUY_LIKE_ALWAYS_INLINE Int LoadLow(const char* p) {
+    return JoinHalves(Unaligned<Int8x8>::Load(p), Int8x8{});
   }
   // Interleaves elements of 8, 16, 32 or 64 bits.
   static RUY_LIKE_ALWAYS_INLINE void Zip8(Int& a, Int& b) {
@@ -193,19 +199,10 @@ struct SimdVectors : Simd128<V, Int32x4, Float32x4> {
     b = __builtin_shufflevector(a, b, 2, 3, 6, 7);
     a = low;
   }
-  // Words of one half of the bytes; 32 bits of one half of the words.
+  // Words of one half of the bytes.
   template <int kHalf>
   static RUY_LIKE_ALWAYS_INLINE Int WidenBytes(Int x) {
     return Widen(HalfOf<8 * kHalf>(As<Int8x16>(x)));
-  }
-  template <int kHalf>
-  static RUY_LIKE_ALWAYS_INLINE Int WidenWords(Int x) {
-    const Int16x8 words = As<Int16x8>(x);
-    constexpr int kFirst = 4 * kHalf;
-    return __builtin_convertvector(
-        __builtin_shufflevector(words, words, kFirst, kFirst + 1, kFirst + 2,
-                                kFirst + 3),
-        Int);
   }
 
   // ## Floats
@@ -242,16 +239,15 @@ struct SimdVectors : Simd128<V, Int32x4, Float32x4> {
   static RUY_LIKE_ALWAYS_INLINE Int BitsOf(Float x) { return As<Int>(x); }
   static RUY_LIKE_ALWAYS_INLINE Float AsFloat(Int x) { return As<Float>(x); }
 
-  // ## 16-bit floats (float16.h has the formats), Float16 in scalars
+  // ## 16-bit floats (float16.h has the formats), rounded in scalars
   template <Scalar kFrom>
   static RUY_LIKE_ALWAYS_INLINE Float LoadWidened(const uint16_t* p) {
-    if constexpr (kFrom == Scalar::kBF16) {
-      const Uint16x4 words = As<Uint16x4>(Unaligned<Int8x8>::Load(p));
-      return As<Float>(__builtin_convertvector(words, Uint32x4) << 16);
-    } else {
-      static_assert(kFrom == Scalar::kF16);
-      return V::WidenFloat16s(p);
-    }
+    return WidenFour<kFrom>(As<Uint16x4>(Unaligned<Int8x8>::Load(p)));
+  }
+  // Those of one half of the words.
+  template <Scalar kFrom, int kHalf>
+  static RUY_LIKE_ALWAYS_INLINE Float WidenFloats(Int x) {
+    return WidenFour<kFrom>(As<Uint16x4>(HalfOf<8 * kHalf>(As<Int8x16>(x))));
   }
   // x rounded to kTo, ties to even, in the lanes' lower halves.
   template <Scalar kTo>
@@ -260,6 +256,16 @@ struct SimdVectors : Simd128<V, Int32x4, Float32x4> {
   }
 
  protected:
+  template <Scalar kFrom>
+  static RUY_LIKE_ALWAYS_INLINE Float WidenFour(Uint16x4 words) {
+    const Uint32x4 bits = __builtin_convertvector(words, Uint32x4);
+    if constexpr (kFrom == Scalar::kBF16) {
+      return As<Float>(bits << 16);
+    } else {
+      static_assert(kFrom == Scalar::kF16);
+      return V::WidenFloat16s(Signed(bits));
+    }
+  }
   template <class To, class From>
   static RUY_LIKE_ALWAYS_INLINE To As(From from) {
     static_assert(sizeof(To) == sizeof(From));

@@ -38,9 +38,8 @@ struct SimdWasm : SimdVectors<SimdWasm> {
     x = wasm_v128_load32_lane(p + 2 * stride, x, 2);
     return wasm_v128_load32_lane(p + 3 * stride, x, 3);
   }
-  static RUY_LIKE_ALWAYS_INLINE Int LoadHalves(const char* p,
-                                               ptrdiff_t stride) {
-    return wasm_v128_load64_lane(p + stride, wasm_v128_load64_zero(p), 1);
+  static RUY_LIKE_ALWAYS_INLINE Int LoadLow(const char* p) {
+    return wasm_v128_load64_zero(p);
   }
   template <int kHalf>
   static RUY_LIKE_ALWAYS_INLINE void StoreHalf(void* dst, Int x) {
