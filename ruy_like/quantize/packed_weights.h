@@ -42,6 +42,8 @@ struct PackWeightsOptions {
 //
 // Those of several groups are stored unpacked, too: Conv2D's first call for a
 // kernel's size packs them for the loops of grouped and depthwise convolutions.
+// So are those that may be of 3x3, for paths without dot products of bytes:
+// transformed they take 3.6 times the memory of the weights.
 class RUY_LIKE_EXPORT PackedWeights final {
  public:
   // Weights without channels.
@@ -79,7 +81,7 @@ class RUY_LIKE_EXPORT PackedWeights final {
   const PackedMatrix<std::int8_t>& packed(std::ptrdiff_t group) const {
     return packed_[static_cast<std::size_t>(group)];
   }
-  // For Conv2D: null for one group.
+  // For Conv2D: null where only products take the weights.
   quantize_internal::GroupedWeights* grouped() const { return grouped_.get(); }
 
  private:

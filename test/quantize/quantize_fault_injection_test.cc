@@ -724,6 +724,17 @@ Calls<World> LayerCalls() {
   calls.Ok("Conv2DNchw", [](World* w) {
     return Convolve(w, TensorOrder::kNchw, &w->workspace);
   });
+  // Weights are transformed in the call, or else, without memory, multiplied.
+  calls.Ok("Conv2DByWinograd", [](World* w) {
+    constexpr TensorShape kShape = {1, 16, 64, 16, TensorOrder::kNchw};
+    w->context.set_runtime_enabled_paths(Path::kPortable | Path::kAvx2);
+    const auto weights =
+        PackedWeights::Pack(RowMajorOf(w->in.q, kChannels, 9 * 16),
+                            w->in.channel_params, &w->context);
+    if (!weights.ok()) return weights.status();
+    return Conv2D(w->Input(kShape), *weights, w->in.int_bias, kKernel3x3,
+                  &w->workspace, &w->context, w->Output(kNchwImage));
+  });
   calls.Ok("DepthwiseConv2D", [](World* w) {
     return DepthwiseConv2D(w->Input(), w->in.depthwise, w->in.int_bias,
                            kKernel3x3, nullptr, &w->context,

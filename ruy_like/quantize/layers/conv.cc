@@ -10,6 +10,7 @@
 #include "ruy_like/quantize/layers/grouped_weights.h"
 #include "ruy_like/quantize/layers/im2col.h"
 #include "ruy_like/quantize/layers/layer_data.h"
+#include "ruy_like/quantize/layers/winograd_conv.h"
 #include "ruy_like/quantize/loops/blocks.h"
 
 namespace ruy_like::quantize_internal {
@@ -221,6 +222,10 @@ absl::Status Conv2D(const Erased& input, const LayerSource& source,
       if (depthwise != nullptr) {
         return RunDepthwise(call, *depthwise, window, &own);
       }
+    }
+    if (const std::int16_t* transformed =
+            WinogradWeights(call, layer, window)) {
+      return RunWinograd(call, layer, window, transformed, &own);
     }
     Workspace spare;
     GroupedConvolution grouped(call, layer, window);

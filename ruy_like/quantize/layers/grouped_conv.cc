@@ -48,9 +48,10 @@ void GroupedConvolution::Plan() {
   GroupedWeights* const weights = layer_.packed->grouped();
   const TensorShape& in = call_.input.shape;
   const TensorShape& out = output_.shape;
-  if (weights == nullptr || layer_.packed->params()[0].zero_point != 0 ||
-      kernels_ == nullptr || kernels_->rows[output_.scalar] == nullptr ||
-      ElementCount(out) == 0 || in.channels == 0) {
+  if (weights == nullptr || layer_.packed->groups() == 1 ||
+      layer_.packed->params()[0].zero_point != 0 || kernels_ == nullptr ||
+      kernels_->rows[output_.scalar] == nullptr || ElementCount(out) == 0 ||
+      in.channels == 0) {
     return;
   }
   const std::ptrdiff_t groups = layer_.packed->groups();

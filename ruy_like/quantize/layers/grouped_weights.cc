@@ -5,6 +5,8 @@
 #include <new>
 #include <utility>
 
+#include "ruy_like/quantize/loops/winograd_kernels.h"
+
 namespace ruy_like::quantize_internal {
 namespace {
 
@@ -34,6 +36,14 @@ WeightPlaces PlacesOf(const GroupedLayout& layout, std::ptrdiff_t group,
       4 * layout.lanes * bytes, layout.BlockChannels()};
 }
 
+// 2 * G g.
+void TransformColumn(const std::int32_t (&g)[3], std::int32_t (&to)[4]) {
+  to[0] = 2 * g[0];
+  to[1] = g[0] + g[1] + g[2];
+  to[2] = g[0] - g[1] + g[2];
+  to[3] = 2 * g[2];
+}
+
 }  // namespace
 
 GroupedWeights::GroupedWeights(const Matrix<std::int8_t>& weights)
@@ -51,29 +61,49 @@ GroupedWeights::GroupedWeights(const Matrix<std::int8_t>& weights)
   }
 }
 
-const std::int8_t* GroupedWeights::For(const GroupedLayout& layout,
-                                       TensorOrder order) {
+template <typename Function>
+const std::int8_t* GroupedWeights::Keep(const GroupedForm& form,
+                                        std::ptrdiff_t taps, TensorOrder order,
+                                        std::ptrdiff_t bytes,
+                                        const Function& pack) {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (const Packed& packed : packed_) {
-    if (packed.form == layout.form && packed.taps == layout.taps &&
-        packed.order == order) {
+    if (packed.form == form && packed.taps == taps && packed.order == order) {
       return packed.data;
     }
   }
   if (count_ == kMaxPacked) return nullptr;
   Workspace memory;
   auto* const to = static_cast<std::int8_t*>(
-      memory.Reserve(static_cast<std::size_t>(layout.WeightBytes())));
+      memory.Reserve(static_cast<std::size_t>(bytes)));
   if (to == nullptr) return nullptr;
   try {
-    packed_.push_front(
-        {layout.form, layout.taps, order, std::move(memory), to});
+    packed_.push_front({form, taps, order, std::move(memory), to});
   } catch (const std::bad_alloc&) {
     return nullptr;
   }
   ++count_;
-  Pack(layout, order, to);
+  std::memset(to, 0, static_cast<std::size_t>(bytes));
+  pack(to);
   return to;
+}
+
+const std::int8_t* GroupedWeights::For(const GroupedLayout& layout,
+                                       TensorOrder order) {
+  return Keep(layout.form, layout.taps, order, layout.WeightBytes(),
+              [&](std::int8_t* to) { Pack(layout, order, to); });
+}
+
+const std::int16_t* GroupedWeights::Winograd(std::ptrdiff_t block,
+                                             TensorOrder order) {
+  const auto rows = static_cast<std::ptrdiff_t>(sums_.size());
+  return reinterpret_cast<const std::int16_t*>(
+      Keep({block, /*blocks=*/0, /*broadcasts=*/false}, kWinogradTaps, order,
+           CeilDiv(rows, block) * block * (depth_ / kWinogradTaps) *
+               kWinogradPoints * 2,
+           [&](std::int8_t* to) {
+             Transform(block, order, reinterpret_cast<std::int16_t*>(to));
+           }));
 }
 
 const DepthwiseWeights* GroupedWeights::Depthwise(
@@ -92,7 +122,6 @@ const DepthwiseWeights* GroupedWeights::Depthwise(
 
 void GroupedWeights::Pack(const GroupedLayout& layout, TensorOrder order,
                           std::int8_t* to) const {
-  std::memset(to, 0, static_cast<std::size_t>(layout.WeightBytes()));
   const bool is_nhwc = order == TensorOrder::kNhwc;
   const std::ptrdiff_t weight_bytes = 4 / layout.form.per_lane;
   // Of a channel; the layout may have several groups as one.
@@ -124,6 +153,34 @@ void GroupedWeights::Pack(const GroupedLayout& layout, TensorOrder order,
           const auto wide = static_cast<std::int16_t>(std::int32_t{value});
           std::memcpy(weight, &wide, sizeof(wide));
         }
+      }
+    }
+  }
+}
+
+void GroupedWeights::Transform(std::ptrdiff_t block, TensorOrder order,
+                               std::int16_t* to) const {
+  const bool is_nhwc = order == TensorOrder::kNhwc;
+  const std::ptrdiff_t channels = depth_ / kWinogradTaps;
+  const std::ptrdiff_t step = is_nhwc ? channels : 1;
+  const std::ptrdiff_t point = channels * block;
+  for (std::ptrdiff_t i = 0;
+       i < static_cast<std::ptrdiff_t>(sums_.size()) * channels; ++i) {
+    const std::ptrdiff_t row = i / channels, c = i % channels;
+    const std::int8_t* const g =
+        rows_.data() + row * depth_ + (is_nhwc ? c : c * kWinogradTaps);
+    std::int32_t lines[3][4];
+    for (int y = 0; y < 3; ++y) {
+      const std::int8_t* const line = g + 3 * y * step;
+      TransformColumn({line[0], line[step], line[2 * step]}, lines[y]);
+    }
+    std::int16_t* const first = to + row / block * kWinogradPoints * point +
+                                c / 2 * 2 * block + row % block * 2 + c % 2;
+    for (int x = 0; x < 4; ++x) {
+      std::int32_t points[4];
+      TransformColumn({lines[0][x], lines[1][x], lines[2][x]}, points);
+      for (int y = 0; y < 4; ++y) {
+        first[(4 * y + x) * point] = static_cast<std::int16_t>(points[y]);
       }
     }
   }

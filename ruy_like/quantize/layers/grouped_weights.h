@@ -1,5 +1,6 @@
-// Quantization toolkit, internal: the weights of a grouped convolution, packed
-// for grouped_kernels.h once the first call gives the kernel's size.
+// Quantization toolkit, internal: the weights of a convolution that loops of
+// the toolkit's own may compute, packed for them once the first call gives the
+// kernel's size.
 //
 // Owned by PackedWeights, used by conv.cc.
 #ifndef RUY_LIKE_QUANTIZE_LAYERS_GROUPED_WEIGHTS_H_
@@ -33,6 +34,12 @@ class GroupedWeights final {
   // dropped.
   const std::int8_t* For(const GroupedLayout& layout, TensorOrder order);
 
+  // The same for winograd_kernels.h, of one group and kernels of 3x3: 4 * G g
+  // Gt in blocks of so many output channels, the last one filled up with zeros,
+  // in the order (block, point, pair of input channels, output channel, input
+  // channel of the pair). 32 bytes for 9 weights.
+  const std::int16_t* Winograd(std::ptrdiff_t block, TensorOrder order);
+
   // The same weights, of one input channel for each group, with their params,
   // which are the same in each call. Made at the first call; null without
   // memory.
@@ -50,8 +57,15 @@ class GroupedWeights final {
     const std::int8_t* data;
   };
 
+  // The weights that pack(zeroed bytes) made at the first call.
+  template <typename Function>
+  const std::int8_t* Keep(const GroupedForm& form, std::ptrdiff_t taps,
+                          TensorOrder order, std::ptrdiff_t bytes,
+                          const Function& pack);
   void Pack(const GroupedLayout& layout, TensorOrder order,
             std::int8_t* to) const;
+  void Transform(std::ptrdiff_t block, TensorOrder order,
+                 std::int16_t* to) const;
 
   std::ptrdiff_t depth_;
   std::vector<std::int8_t> rows_;

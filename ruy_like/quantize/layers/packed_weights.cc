@@ -9,6 +9,7 @@
 #include "ruy_like/quantize/layers/grouped_weights.h"
 #include "ruy_like/quantize/loops/blocks.h"
 #include "ruy_like/quantize/loops/requantize_table.h"
+#include "ruy_like/quantize/loops/winograd_kernels.h"
 
 namespace ruy_like {
 namespace {
@@ -76,6 +77,14 @@ Matrix<std::int8_t> GroupOperand(const Matrix<std::int8_t>& weights,
   return operand;
 }
 
+// True if weights of one group may be for winograd_kernels.h.
+bool MayBe3x3(const Layout& layout, const Context* context) {
+  constexpr std::ptrdiff_t kPairs = 2 * qi::kWinogradTaps;
+  return layout.cols() % kPairs == 0 &&
+         layout.cols() >= qi::kWinogradMinChannels * qi::kWinogradTaps &&
+         qi::WinogradKernelsFor(context) != nullptr;
+}
+
 }  // namespace
 
 absl::StatusOr<PackedWeights> PackedWeights::Pack(
@@ -113,7 +122,7 @@ absl::StatusOr<PackedWeights> PackedWeights::Pack(
                          Side::kLhs, pack_options, context));
       result.packed_.push_back(std::move(packed));
     }
-    if (options.groups > 1) {
+    if (options.groups > 1 || MayBe3x3(weights.layout(), context)) {
       result.grouped_ =
           std::make_shared<quantize_internal::GroupedWeights>(weights);
     }

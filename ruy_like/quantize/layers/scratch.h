@@ -17,6 +17,7 @@
 #include "ruy_like/quantize/loops/blocks.h"
 #include "ruy_like/quantize/loops/dispatch.h"
 #include "ruy_like/quantize/loops/layer_kernels.h"
+#include "ruy_like/quantize/loops/table_kernels.h"
 #include "ruy_like/quantize/tensor.h"
 #include "ruy_like/quantize/workspace.h"
 
@@ -160,23 +161,43 @@ class NhwcTensors final {
     const TensorShape& out = output_.shape;
     const std::ptrdiff_t row = out.width * out.channels;
     if (ElementCount(out) == 0) return absl::OkStatus();
+    TableFunction* const look_up =
+        table == nullptr ? nullptr : TableKernelFor(context);
     RUY_LIKE_RETURN_IF_ERROR(ForEachRange(
         out.batch * out.height, /*grain=*/1, SlidingCost(args.window, row),
         context, [&](std::ptrdiff_t first, std::ptrdiff_t last) {
           kernel(args, first, last);
           if (table == nullptr) return;
-          auto* const bytes = static_cast<std::uint8_t*>(result_);
-          for (std::ptrdiff_t i = first * row; i < last * row; ++i) {
-            bytes[i] = (*table)[bytes[i]];
-          }
+          LookUp(look_up, *table, first * row, last * row);
         }));
-    if (!IsCopied()) return absl::OkStatus();
-    return Reorder(result_, output_.shape, BytesOf(output_.scalar, 1),
-                   /*to_nhwc=*/false, context, const_cast<void*>(output_.data));
+    return CopyResult(context);
+  }
+  // The same of a result that is complete.
+  absl::Status FinishResult(Context* context, const ByteTable* table) const {
+    if (table != nullptr) {
+      TableFunction* const look_up = TableKernelFor(context);
+      RUY_LIKE_RETURN_IF_ERROR(ForEachRange(
+          ElementCount(output_.shape), /*grain=*/64, /*bytes_per_element=*/2,
+          context, [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+            LookUp(look_up, *table, first, last);
+          }));
+    }
+    return CopyResult(context);
   }
 
  private:
   bool IsCopied() const { return input_.shape.order == TensorOrder::kNchw; }
+  void LookUp(TableFunction* look_up, const ByteTable& table,
+              std::ptrdiff_t first, std::ptrdiff_t last) const {
+    auto* const bytes = static_cast<std::uint8_t*>(result_) + first;
+    look_up(bytes, static_cast<std::size_t>(last - first), table.bytes().data(),
+            bytes);
+  }
+  absl::Status CopyResult(Context* context) const {
+    if (!IsCopied()) return absl::OkStatus();
+    return Reorder(result_, output_.shape, BytesOf(output_.scalar, 1),
+                   /*to_nhwc=*/false, context, const_cast<void*>(output_.data));
+  }
 
   const Erased& input_;
   const Erased& output_;
