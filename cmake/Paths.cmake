@@ -100,9 +100,10 @@ function(_ruy_like_macros result_var)
 endfunction()
 
 # Sets ${result_var} to the names of the best path among `lines` that this machine has
-# and of those whose instructions it includes, which it takes kernels from; to nothing
-# if the compiler does not know the machine. Instructions are compared by the macros
-# that a path's flags define.
+# and of those whose instructions it includes, which it takes kernels from: not from
+# those of narrower vectors, for which registry_test vouches. To nothing if the compiler
+# does not know the machine. Instructions are compared by the macros that a path's flags
+# define.
 function(_ruy_like_native_paths result_var lines)
   set(${result_var} "" PARENT_SCOPE)
   _ruy_like_macros(native -march=native)
@@ -135,6 +136,11 @@ function(_ruy_like_native_paths result_var lines)
       list(APPEND result ${name})
     endif()
   endforeach()
+  if("avx512" IN_LIST result)
+    list(REMOVE_ITEM result avx avx2 avxvnni)
+  elseif("avx2" IN_LIST result)
+    list(REMOVE_ITEM result avx)
+  endif()
   set(${result_var} "${result}" PARENT_SCOPE)
 endfunction()
 

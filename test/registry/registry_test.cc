@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
@@ -363,6 +364,70 @@ TEST(SelectKernelTest, AChoiceIsPermittedAndApplies) {
       ASSERT_EQ(WhyNot(*choice.kernel, query, choice.swap_sides), "");
     }
   }
+}
+
+// Hence builds for one machine leave these paths out (cmake/Paths.cmake).
+TEST(SelectKernelTest, PathsTakeNoKernelsOfNarrowerVectors) {
+  std::vector<KernelQuery> queries = ManyQueries();
+  for (const KernelQuery& query : ManyQueries()) {
+    if (query.scalar.lhs != kF32 || query.scalar.rhs != kF32) continue;
+    for (const Scalar scalar : {Scalar::kBF16, Scalar::kF16}) {
+      queries.push_back(query);
+      queries.back().scalar.lhs = scalar;
+      queries.push_back(queries.back());
+      queries.back().scalar.rhs = scalar;
+    }
+  }
+  const auto has = [](Path path) {
+    return (CompiledPaths() & path) != Path::kNone;
+  };
+  const auto expect_none_of = [&](const std::vector<Path>& narrower,
+                                  Path path) {
+    if (!has(path)) return;
+    std::vector<std::string> prefixes;
+    for (const Path other : narrower) {
+      prefixes.push_back(EnumeratorOf(other) + "_");
+    }
+    // A third of them, for time's sake.
+    for (std::size_t i = 0; i < queries.size(); i += 3) {
+      for (const FloatSums sums : {FloatSums::kInOrder, FloatSums::kAnyOrder}) {
+        queries[i].float_sums = sums;
+        const char* const kernel =
+            SelectKernel(queries[i], path | Path::kPortable).kernel->name;
+        for (const std::string& prefix : prefixes) {
+          ASSERT_FALSE(absl::StartsWith(kernel, prefix))
+              << PathName(path) << " takes " << kernel;
+        }
+      }
+    }
+  };
+  // Weights in groups: the form that a narrower path has.
+  const auto expect_groups_of = [&](Path narrower, Path path) {
+    for (const Kernel& kernel : AllKernelsOf(narrower)) {
+      if (kernel.family != Family::kGroupScaled) continue;
+      const std::vector<Kernel> kernels = AllKernelsOf(path);
+      EXPECT_TRUE(std::any_of(kernels.begin(), kernels.end(),
+                              [&](const Kernel& other) {
+                                return other.family == kernel.family &&
+                                       other.packed_lhs->code_bits ==
+                                           kernel.packed_lhs->code_bits &&
+                                       other.packed_lhs->by_table ==
+                                           kernel.packed_lhs->by_table;
+                              }))
+          << PathName(path) << " has nothing for " << kernel.name;
+    }
+  };
+  if (has(Path::kAvx2)) {
+    expect_none_of({Path::kAvx}, Path::kAvx2);
+    expect_none_of({Path::kAvx}, Path::kAvxVnni);
+  }
+  if (!has(Path::kAvx512)) return;
+  const std::vector<Path> narrower = {Path::kAvx, Path::kAvx2, Path::kAvxVnni};
+  for (const Path path :
+       {Path::kAvx512, Path::kAvx512Vnni, Path::kAvx512Bf16, Path::kAmx}) {
+    expect_none_of(narrower, path);
+  }
+  for (const Path path : narrower) expect_groups_of(path, Path::kAvx512);
 }
 
 // The transposed problem is the same one.

@@ -196,11 +196,12 @@ class TypedRun final : public KernelRun {
     std::vector<Dst> expected = old_dst_;
     std::vector<double> radius(expected.size(), 0);
     for (std::ptrdiff_t c = 0; c < problem_.cols; ++c) {
+      const std::vector<Accum> sums = Sums(c);
       for (std::ptrdiff_t r = 0; r < problem_.rows; ++r) {
         const std::ptrdiff_t i = DstIndex(r, c);
         if (kernel_.any_order) radius[i] = Radius(r, c);
         expected[i] = internal::ReferenceEpilogue<Accum, Dst>(
-            Sum(r, c), params_, IsTransposed() ? c : r, IsTransposed() ? r : c,
+            sums[r], params_, IsTransposed() ? c : r, IsTransposed() ? r : c,
             problem_.dst_zero_point, &expected[i]);
       }
     }
@@ -286,30 +287,52 @@ class TypedRun final : public KernelRun {
   static constexpr bool kFuses = true;
 #endif
 
-  // The sum of products, zero points taken off. Sums of doubles are exact, by
-  // the choice of values; floats are a chain of multiply-adds in order of
-  // depth, fused ones but on 32-bit Arm.
-  Accum Sum(std::ptrdiff_t row, std::ptrdiff_t col) {
+  // A column's sums of products, zero points taken off. Sums of doubles are
+  // exact, by the choice of values; floats are a chain of multiply-adds in
+  // order of depth, fused ones but on 32-bit Arm.
+  std::vector<Accum> Sums(std::ptrdiff_t col) {
+    // Side by side, so that a chain does not wait for itself alone.
+    constexpr std::ptrdiff_t kChains = 4;
+    std::vector<Accum> sums(RoundUp(problem_.rows, kChains));
+    for (std::ptrdiff_t row = 0; row < problem_.rows; row += kChains) {
+      std::ptrdiff_t rows[kChains];
+      for (std::ptrdiff_t i = 0; i < kChains; ++i) {
+        rows[i] = std::min(row + i, problem_.rows - 1);
+      }
+      AddProducts(rows, col, &sums[row]);
+    }
+    return sums;
+  }
+
+  template <std::size_t kCount>
+  void AddProducts(const std::ptrdiff_t (&rows)[kCount], std::ptrdiff_t col,
+                   Accum* sums) {
     if constexpr (std::is_integral_v<Accum>) {
-      const std::int32_t* a = lhs_.Integers(row);
-      const std::int32_t* b = rhs_.Integers(col);
-      std::uint32_t sum = 0;
-      for (std::ptrdiff_t k = 0; k < problem_.depth; ++k) {
-        sum += static_cast<std::uint32_t>(a[k] - problem_.lhs_zero_point) *
-               static_cast<std::uint32_t>(b[k] - problem_.rhs_zero_point);
+      const std::int32_t* const b = rhs_.Integers(col);
+      for (std::size_t i = 0; i < kCount; ++i) {
+        const std::int32_t* const a = lhs_.Integers(rows[i]);
+        std::uint32_t sum = 0;
+        for (std::ptrdiff_t k = 0; k < problem_.depth; ++k) {
+          sum += static_cast<std::uint32_t>(a[k] - problem_.lhs_zero_point) *
+                 static_cast<std::uint32_t>(b[k] - problem_.rhs_zero_point);
+        }
+        sums[i] = static_cast<std::int32_t>(sum);
       }
-      return static_cast<std::int32_t>(sum);
     } else {
-      const double* a = lhs_.Column(row);
-      const double* b = rhs_.Column(col);
-      Accum sum = 0;
+      const double* const b = rhs_.Column(col);
+      const double* a[kCount];
+      Accum sum[kCount] = {};
+      for (std::size_t i = 0; i < kCount; ++i) a[i] = lhs_.Column(rows[i]);
       for (std::ptrdiff_t k = 0; k < problem_.depth; ++k) {
-        const Accum x = static_cast<Accum>(a[k]), y = static_cast<Accum>(b[k]);
-        sum = kFuses && std::is_same_v<Accum, float>
-                  ? FusedMultiplyAdd(x, y, sum)
-                  : sum + x * y;
+        const Accum y = static_cast<Accum>(b[k]);
+        for (std::size_t i = 0; i < kCount; ++i) {
+          const Accum x = static_cast<Accum>(a[i][k]);
+          sum[i] = kFuses && std::is_same_v<Accum, float>
+                       ? FusedMultiplyAdd(x, y, sum[i])
+                       : sum[i] + x * y;
+        }
       }
-      return sum;
+      std::copy_n(sum, kCount, sums);
     }
   }
 
