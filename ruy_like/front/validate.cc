@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "absl/base/attributes.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "ruy_like/base/checked_math.h"
@@ -56,24 +57,20 @@ constexpr std::ptrdiff_t kMaxScalarBytes = 8;
 // (EpilogueArgs::max_exponent; kernels/epilogue/requantize.h).
 constexpr std::int8_t kOrdinaryExponent = -2;
 
-// Finding what is wrong and wording it are apart: the first is done for every
-// call, and must not cost one of a few elements much.
-enum class Problem {
-  kNone,
-  kNegativeDimension,
-  kUnknownOrder,
-  kStrideTooSmall,
-  kByteCountOverflows,
-  kNullData,
-  kZeroPoint,
-  kUnknownCachePolicy,
-  kUnknownValueRange,
-  kValueRangeOfType,
-  kNothingPacked,
-  kOtherSide,
-  kOtherFamily,
-  kConstData,
-};
+// Finding what is wrong is done for every call, and must not cost one of a few
+// elements much: it is inlined, and the wording is not.
+#define RUY_LIKE_INLINE ABSL_ATTRIBUTE_ALWAYS_INLINE inline
+
+template <typename... Parts>
+ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status Wrong(
+    const Parts&... parts) {
+  return Invalid(parts...);
+}
+template <typename... Parts>
+ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status WrongMatrix(
+    const char* name, const ErasedMatrix& matrix, const Parts&... parts) {
+  return Invalid(Describe(name, matrix), parts...);
+}
 
 bool ByteCountOverflows(const Layout& layout) {
   std::ptrdiff_t inner, outer, elements, bytes;
@@ -93,132 +90,103 @@ static_assert(kOrdinarySize >= kMaxPad &&
                       kOrdinarySize + kMaxPad,
               "");
 
-inline Problem LayoutProblem(const Layout& layout) {
-  if ((layout.rows() | layout.cols()) < 0) return Problem::kNegativeDimension;
-  if (layout.order() > Order::kRowMajor) return Problem::kUnknownOrder;
-  if (layout.stride() < InnerSize(layout)) return Problem::kStrideTooSmall;
+ABSL_ATTRIBUTE_COLD absl::Status TooLargeError(const char* name,
+                                               const ErasedMatrix& matrix) {
+  return absl::OutOfRangeError(absl::StrCat(
+      Describe(name, matrix), " is too large: its byte count overflows"));
+}
+
+RUY_LIKE_INLINE absl::Status CheckLayout(const char* name,
+                                         const ErasedMatrix& matrix) {
+  const Layout& layout = matrix.layout;
+  if ((layout.rows() | layout.cols()) < 0) {
+    return WrongMatrix(name, matrix, " has a negative dimension");
+  }
+  if (layout.order() > Order::kRowMajor) {
+    return Wrong(name, " has an unknown order ",
+                 static_cast<int>(layout.order()));
+  }
+  if (layout.stride() < InnerSize(layout)) {
+    return WrongMatrix(name, matrix, " has a stride below its ",
+                       IsColMajor(layout) ? "rows, " : "columns, ",
+                       InnerSize(layout));
+  }
   // None is negative here.
   if ((layout.rows() | layout.cols() | layout.stride()) >= kOrdinarySize &&
       ByteCountOverflows(layout)) {
-    return Problem::kByteCountOverflows;
-  }
-  return Problem::kNone;
-}
-
-Problem DataProblem(const ErasedMatrix& matrix) {
-  return matrix.data == nullptr && !IsEmpty(matrix.layout) ? Problem::kNullData
-                                                           : Problem::kNone;
-}
-
-// Operands alone: a dst has neither a value range nor a cache policy.
-Problem PromiseProblem(const ErasedMatrix& matrix) {
-  if (matrix.cache_policy > CachePolicy::kAlwaysCache) {
-    return Problem::kUnknownCachePolicy;
-  }
-  if (matrix.value_range == ValueRange::kFull) {
-    return Problem::kNone;
-  }
-  if (matrix.value_range != ValueRange::kInt7) {
-    return Problem::kUnknownValueRange;
-  }
-  return Is8Bit(matrix.scalar) ? Problem::kNone : Problem::kValueRangeOfType;
-}
-
-// Wider operands than 8-bit ones are symmetric; a dst of any integers may have
-// a zero point.
-Problem ZeroPointProblem(const ErasedMatrix& matrix, bool is_operand) {
-  if (!matrix.zero_point_is_integer) return Problem::kZeroPoint;
-  if (matrix.zero_point == 0 || Is8Bit(matrix.scalar)) return Problem::kNone;
-  return is_operand || IsFloat(matrix.scalar) ? Problem::kZeroPoint
-                                              : Problem::kNone;
-}
-
-// What a packed operand was packed for.
-Problem PackedProblem(const ErasedMatrix& matrix, Side side, Family family) {
-  if (matrix.packed == nullptr) return Problem::kNone;
-  if (matrix.packed == &kNothingPacked) return Problem::kNothingPacked;
-  // Weights with group scales can be either.
-  if (matrix.packed->layout.format.code_bits == 0 &&
-      matrix.packed->side != side) {
-    return Problem::kOtherSide;
-  }
-  return matrix.packed->layout.family != family ? Problem::kOtherFamily
-                                                : Problem::kNone;
-}
-
-absl::Status MatrixError(const char* name, const ErasedMatrix& matrix,
-                         Problem problem) {
-  const Layout& layout = matrix.layout;
-  switch (problem) {
-    case Problem::kNone:
-      break;
-    case Problem::kNegativeDimension:
-      return Invalid(Describe(name, matrix), " has a negative dimension");
-    case Problem::kUnknownOrder:
-      return Invalid(name, " has an unknown order ",
-                     static_cast<int>(layout.order()));
-    case Problem::kStrideTooSmall:
-      return Invalid(
-          Describe(name, matrix), " has a stride below its ",
-          layout.order() == Order::kColMajor ? "rows, " : "columns, ",
-          InnerSize(layout));
-    case Problem::kByteCountOverflows:
-      return absl::OutOfRangeError(absl::StrCat(
-          Describe(name, matrix), " is too large: its byte count overflows"));
-    case Problem::kNullData:
-      return Invalid(Describe(name, matrix),
-                     " has null data; RowMajor and ColMajor set it where there "
-                     "are too few elements");
-    case Problem::kZeroPoint:
-      return Invalid(Describe(name, matrix), " must have zero point 0",
-                     matrix.zero_point != 0
-                         ? absl::StrCat(", not ", matrix.zero_point)
-                         : "");
-    case Problem::kUnknownCachePolicy:
-      return Invalid(name, " has an unknown cache policy ",
-                     static_cast<int>(matrix.cache_policy));
-    case Problem::kUnknownValueRange:
-      return Invalid(name, " has an unknown value range ",
-                     static_cast<int>(matrix.value_range));
-    case Problem::kValueRangeOfType:
-      return Invalid(Describe(name, matrix), " of type ",
-                     ScalarName(matrix.scalar),
-                     " can't have the value range int7: 8-bit operands can");
-    case Problem::kNothingPacked:
-      return Invalid(name,
-                     " is an empty PackedMatrix: default-constructed, not "
-                     "made by Pack or FromBytes");
-    case Problem::kOtherSide:
-      return Invalid(Describe(name, matrix), " was packed as the other side");
-    case Problem::kOtherFamily:
-      return Invalid(
-          Describe(name, matrix),
-          " was packed for other types of the other operand or of the product "
-          "(PackOptions::pack_for)");
-    case Problem::kConstData:
-      return Invalid(Describe(name, matrix),
-                     " was given a pointer to const data");
+    return TooLargeError(name, matrix);
   }
   return absl::OkStatus();
 }
 
-// The first problem found of a call's matrices.
-struct Fault {
-  const char* name;
-  const ErasedMatrix* matrix;
-  Problem problem = Problem::kNone;
-
-  // Whether there is such a problem; stores it.
-  bool Is(const char* of_name, const ErasedMatrix& of_matrix,
-          Problem of_problem) {
-    if (of_problem == Problem::kNone) return false;
-    name = of_name;
-    matrix = &of_matrix;
-    problem = of_problem;
-    return true;
+RUY_LIKE_INLINE absl::Status CheckData(const char* name,
+                                       const ErasedMatrix& matrix) {
+  if (matrix.data != nullptr || IsEmpty(matrix.layout)) {
+    return absl::OkStatus();
   }
-  absl::Status Error() const { return MatrixError(name, *matrix, problem); }
-};
+  return WrongMatrix(name, matrix,
+                     " has null data; RowMajor and ColMajor set it where there "
+                     "are too few elements");
+}
+
+// Operands alone: a dst has neither a value range nor a cache policy.
+RUY_LIKE_INLINE absl::Status CheckPromises(const char* name,
+                                           const ErasedMatrix& matrix) {
+  if (matrix.cache_policy > CachePolicy::kAlwaysCache) {
+    return Wrong(name, " has an unknown cache policy ",
+                 static_cast<int>(matrix.cache_policy));
+  }
+  if (matrix.value_range == ValueRange::kFull) return absl::OkStatus();
+  if (matrix.value_range != ValueRange::kInt7) {
+    return Wrong(name, " has an unknown value range ",
+                 static_cast<int>(matrix.value_range));
+  }
+  if (Is8Bit(matrix.scalar)) return absl::OkStatus();
+  return WrongMatrix(name, matrix, " of type ", ScalarName(matrix.scalar),
+                     " can't have the value range int7: 8-bit operands can");
+}
+
+ABSL_ATTRIBUTE_COLD absl::Status ZeroPointError(const char* name,
+                                                const ErasedMatrix& matrix) {
+  return Invalid(
+      Describe(name, matrix), " must have zero point 0",
+      matrix.zero_point != 0 ? absl::StrCat(", not ", matrix.zero_point) : "");
+}
+
+// Wider operands than 8-bit ones are symmetric; a dst of any integers may have
+// a zero point.
+RUY_LIKE_INLINE absl::Status CheckZeroPoint(const char* name,
+                                            const ErasedMatrix& matrix,
+                                            bool is_operand) {
+  const bool is_good = matrix.zero_point_is_integer &&
+                       (matrix.zero_point == 0 || Is8Bit(matrix.scalar) ||
+                        (!is_operand && !IsFloat(matrix.scalar)));
+  return is_good ? absl::OkStatus() : ZeroPointError(name, matrix);
+}
+
+ABSL_ATTRIBUTE_COLD absl::Status NothingPackedError(const char* name) {
+  return Invalid(name,
+                 " is an empty PackedMatrix: default-constructed, not made by "
+                 "Pack or FromBytes");
+}
+
+// What a packed operand was packed for.
+RUY_LIKE_INLINE absl::Status CheckPacked(const char* name,
+                                         const ErasedMatrix& matrix, Side side,
+                                         Family family) {
+  const PackedOperand* const packed = matrix.packed;
+  if (packed == nullptr) return absl::OkStatus();
+  if (packed == &kNothingPacked) return NothingPackedError(name);
+  // Weights with group scales can be either.
+  if (packed->layout.format.code_bits == 0 && packed->side != side) {
+    return WrongMatrix(name, matrix, " was packed as the other side");
+  }
+  if (packed->layout.family == family) return absl::OkStatus();
+  return WrongMatrix(
+      name, matrix,
+      " was packed for other types of the other operand or of the product "
+      "(PackOptions::pack_for)");
+}
 
 // Both operands are packed.
 absl::Status ValidatePackedPair(const MulCall& call) {
@@ -239,10 +207,10 @@ absl::Status MismatchError(const MulCall& call, const char* what_a,
                            std::ptrdiff_t a, const char* what_b,
                            std::ptrdiff_t b) {
   if (call.lhs.packed == &kNothingPacked) {
-    return MatrixError("lhs", call.lhs, Problem::kNothingPacked);
+    return NothingPackedError("lhs");
   }
   if (call.rhs.packed == &kNothingPacked) {
-    return MatrixError("rhs", call.rhs, Problem::kNothingPacked);
+    return NothingPackedError("rhs");
   }
   return Invalid("dimensions do not match: ", what_a, " = ", a, ", ", what_b,
                  " = ", b, "; lhs is ", Shape(call.lhs.layout), ", rhs is ",
@@ -369,14 +337,10 @@ const PackedOperand* NothingPacked() { return &kNothingPacked; }
 
 absl::Status ValidateOperand(const char* name, const ErasedMatrix& matrix,
                              bool needs_data) {
-  Fault fault;
-  if (fault.Is(name, matrix, LayoutProblem(matrix.layout)) ||
-      fault.Is(name, matrix, ZeroPointProblem(matrix, /*is_operand=*/true)) ||
-      fault.Is(name, matrix, PromiseProblem(matrix)) ||
-      (needs_data && fault.Is(name, matrix, DataProblem(matrix)))) {
-    return fault.Error();
-  }
-  return absl::OkStatus();
+  RUY_LIKE_RETURN_IF_ERROR(CheckLayout(name, matrix));
+  RUY_LIKE_RETURN_IF_ERROR(CheckZeroPoint(name, matrix, /*is_operand=*/true));
+  RUY_LIKE_RETURN_IF_ERROR(CheckPromises(name, matrix));
+  return needs_data ? CheckData(name, matrix) : absl::OkStatus();
 }
 
 bool SharesElements(const ErasedMatrix& a, const ErasedMatrix& b) {
@@ -585,10 +549,7 @@ absl::Status ValidatePostOperand(const char* name, const PostOperand& operand,
     return LengthError(name, operand.channels(), call);
   }
   const ErasedMatrix matrix = PostMatrix(operand, data);
-  Fault fault;
-  if (fault.Is(name, matrix, LayoutProblem(matrix.layout))) {
-    return fault.Error();
-  }
+  RUY_LIKE_RETURN_IF_ERROR(CheckLayout(name, matrix));
   if (matrix.scalar != Scalar::kF32 && matrix.scalar != dst.scalar) {
     return Invalid(Describe(name, matrix),
                    " has neither floats nor dst's type, ",
@@ -599,8 +560,7 @@ absl::Status ValidatePostOperand(const char* name, const PostOperand& operand,
     return Invalid(Describe(name, matrix), " does not have the shape of ",
                    Describe("dst", dst));
   }
-  return fault.Is(name, matrix, DataProblem(matrix)) ? fault.Error()
-                                                     : absl::OkStatus();
+  return CheckData(name, matrix);
 }
 
 // Checks zero points of rows of lhs or of columns of rhs.
@@ -729,12 +689,9 @@ RUY_LIKE_HOT absl::Status Validate(const MulCall& call,
   const ErasedMatrix& lhs = call.lhs;
   const ErasedMatrix& rhs = call.rhs;
   const ErasedMatrix& dst = call.dst;
-  Fault fault;
-  if (fault.Is("lhs", lhs, LayoutProblem(lhs.layout)) ||
-      fault.Is("rhs", rhs, LayoutProblem(rhs.layout)) ||
-      fault.Is("dst", dst, LayoutProblem(dst.layout))) {
-    return fault.Error();
-  }
+  RUY_LIKE_RETURN_IF_ERROR(CheckLayout("lhs", lhs));
+  RUY_LIKE_RETURN_IF_ERROR(CheckLayout("rhs", rhs));
+  RUY_LIKE_RETURN_IF_ERROR(CheckLayout("dst", dst));
   if (lhs.layout.cols() != rhs.layout.rows()) {
     return MismatchError(call, "lhs columns", lhs.layout.cols(), "rhs rows",
                          rhs.layout.rows());
@@ -747,22 +704,18 @@ RUY_LIKE_HOT absl::Status Validate(const MulCall& call,
     return MismatchError(call, "dst columns", dst.layout.cols(), "rhs columns",
                          rhs.layout.cols());
   }
-  if (fault.Is("lhs", lhs, PackedProblem(lhs, Side::kLhs, call.family)) ||
-      fault.Is("rhs", rhs, PackedProblem(rhs, Side::kRhs, call.family))) {
-    return fault.Error();
-  }
+  RUY_LIKE_RETURN_IF_ERROR(CheckPacked("lhs", lhs, Side::kLhs, call.family));
+  RUY_LIKE_RETURN_IF_ERROR(CheckPacked("rhs", rhs, Side::kRhs, call.family));
   if (lhs.packed != nullptr && rhs.packed != nullptr)
     RUY_LIKE_RETURN_IF_ERROR(ValidatePackedPair(call));
   if (call.max_num_threads < 0) {
     return Invalid("max_num_threads is negative: ", call.max_num_threads);
   }
-  if (fault.Is("lhs", lhs, ZeroPointProblem(lhs, /*is_operand=*/true)) ||
-      fault.Is("rhs", rhs, ZeroPointProblem(rhs, /*is_operand=*/true)) ||
-      fault.Is("lhs", lhs, PromiseProblem(lhs)) ||
-      fault.Is("rhs", rhs, PromiseProblem(rhs)) ||
-      fault.Is("dst", dst, ZeroPointProblem(dst, /*is_operand=*/false))) {
-    return fault.Error();
-  }
+  RUY_LIKE_RETURN_IF_ERROR(CheckZeroPoint("lhs", lhs, /*is_operand=*/true));
+  RUY_LIKE_RETURN_IF_ERROR(CheckZeroPoint("rhs", rhs, /*is_operand=*/true));
+  RUY_LIKE_RETURN_IF_ERROR(CheckPromises("lhs", lhs));
+  RUY_LIKE_RETURN_IF_ERROR(CheckPromises("rhs", rhs));
+  RUY_LIKE_RETURN_IF_ERROR(CheckZeroPoint("dst", dst, /*is_operand=*/false));
   if (call.channel_dimension > ChannelDimension::kCol) {
     return Invalid("unknown channel dimension ",
                    static_cast<int>(call.channel_dimension));
@@ -787,12 +740,11 @@ RUY_LIKE_HOT absl::Status Validate(const MulCall& call,
   if (call.quantized)
     RUY_LIKE_RETURN_IF_ERROR(ValidateMultipliers(call, max_exponent));
   if (IsEmpty(dst.layout)) return absl::OkStatus();
-  if (fault.Is("lhs", lhs, DataProblem(lhs)) ||
-      fault.Is("rhs", rhs, DataProblem(rhs)) ||
-      fault.Is("dst", dst, DataProblem(dst)) ||
-      fault.Is("dst", dst,
-               dst.data_is_const ? Problem::kConstData : Problem::kNone)) {
-    return fault.Error();
+  RUY_LIKE_RETURN_IF_ERROR(CheckData("lhs", lhs));
+  RUY_LIKE_RETURN_IF_ERROR(CheckData("rhs", rhs));
+  RUY_LIKE_RETURN_IF_ERROR(CheckData("dst", dst));
+  if (dst.data_is_const) {
+    return WrongMatrix("dst", dst, " was given a pointer to const data");
   }
   return ValidateOverlaps(call);
 }
