@@ -1,6 +1,5 @@
 // Tested in test/pack/pack_test.cc.
-#include "ruy_like/pack/pack_columns32.h"
-#include "ruy_like/pack/pack_columns64.h"
+#include "ruy_like/pack/pack_tiles.h"
 #include "ruy_like/pack/pack_common.h"
 #include "ruy_like/pack/pack_panels.h"
 #include "ruy_like/pack/pack_ymm.h"
@@ -11,10 +10,8 @@ namespace {
 
 template <int kSourceBytes, class Packed, int kWidth, int kDepthGroup>
 void PackAs(const PackArgs* args) {
-  if constexpr (kDepthGroup == 64) {
-    Pack16x64<Packed::kScalar>(args);
-  } else if constexpr (kDepthGroup == 32) {
-    Pack16x32(args);
+  if constexpr (kDepthGroup * Packed::kBytes == 64) {
+    PackTiles<Packed::kScalar>(args);
   } else if constexpr (kWidth == 16) {
     Pack<Format<Zmm, kWidth, Packed, kDepthGroup, kSourceBytes>>(args);
   } else {

@@ -1,5 +1,5 @@
 // Back-end: blocks, the pieces in which layouts with short depth groups are
-// packed. (Those of 64 levels: pack_columns64.h.)
+// packed. (Those of 64 levels: pack_tiles.h.)
 //
 // Included by pack_panels.h and pack_vectors.h, which walk over matrices;
 // anonymous namespace.

@@ -235,20 +235,25 @@ struct Simd512 {
                                   _mm256_extractf128_ps(half, 1)));
   }
 
+  // Transposes the 4x4 matrix of 128-bit parts in `v`.
+  static RUY_LIKE_ALWAYS_INLINE void TransposeLanes(Int v[4]) {
+    const Int a = _mm512_shuffle_i32x4(v[0], v[1], 0x88);
+    const Int b = _mm512_shuffle_i32x4(v[0], v[1], 0xdd);
+    const Int c = _mm512_shuffle_i32x4(v[2], v[3], 0x88);
+    const Int d = _mm512_shuffle_i32x4(v[2], v[3], 0xdd);
+    v[0] = _mm512_shuffle_i32x4(a, c, 0x88);
+    v[1] = _mm512_shuffle_i32x4(b, d, 0x88);
+    v[2] = _mm512_shuffle_i32x4(a, c, 0xdd);
+    v[3] = _mm512_shuffle_i32x4(b, d, 0xdd);
+  }
   // Transposes the kLanes x kLanes matrix of 32-bit elements in `m`.
   static RUY_LIKE_ALWAYS_INLINE void Transpose(Int* m) {
     Int t[kLanes];
     for (int i = 0; i < kLanes; i += 4) TransposeParts(m + i, t + i);
-    // The 4x4 matrix of quarters.
     for (int i = 0; i < 4; ++i) {
-      const Int a = _mm512_shuffle_i32x4(t[i], t[i + 4], 0x88);
-      const Int b = _mm512_shuffle_i32x4(t[i], t[i + 4], 0xdd);
-      const Int c = _mm512_shuffle_i32x4(t[i + 8], t[i + 12], 0x88);
-      const Int d = _mm512_shuffle_i32x4(t[i + 8], t[i + 12], 0xdd);
-      m[i] = _mm512_shuffle_i32x4(a, c, 0x88);
-      m[i + 4] = _mm512_shuffle_i32x4(b, d, 0x88);
-      m[i + 8] = _mm512_shuffle_i32x4(a, c, 0xdd);
-      m[i + 12] = _mm512_shuffle_i32x4(b, d, 0xdd);
+      Int lanes[4] = {t[i], t[i + 4], t[i + 8], t[i + 12]};
+      TransposeLanes(lanes);
+      for (int j = 0; j < 4; ++j) m[i + 4 * j] = lanes[j];
     }
   }
 

@@ -1,4 +1,5 @@
-// Back-end: packing 8-bit operands for AMX's A tiles, 16 columns x 64 levels.
+// Back-end: packing operands for AMX's A tiles, 16 columns x 64 levels of bytes
+// or 32 of bfloat16.
 //
 // Included by pack/avx512.cc (anonymous namespace). A panel is a sequence of
 // tiles, each of them 16 rows of 64 bytes, one row per column:
@@ -9,36 +10,25 @@
 //          64 levels of column 15     |
 //          64 levels (64..127) of column 0 ...
 //
-// A depth-contiguous source is thus copied in pieces of 64 bytes. A
-// width-contiguous one is transposed in blocks of 64 x 64, a cache line of each
-// row: otherwise rows a multiple of 1024 bytes apart would evict each other
-// before the next panel reads the next 16 bytes of the same lines (1.8 bytes
-// per cycle at a stride of 4096).
-#ifndef RUY_LIKE_PACK_PACK_COLUMNS64_H_
-#define RUY_LIKE_PACK_PACK_COLUMNS64_H_
+// A depth-contiguous source is thus copied in pieces of 64 bytes; levels of
+// bfloat16 change places within each pair (panel_format.h). A width-contiguous
+// source of bytes is transposed in blocks of 64 x 64, a cache line of each row:
+// otherwise rows a multiple of 1024 bytes apart would evict each other before
+// the next panel reads the next 16 bytes of the same lines (1.8 bytes per cycle
+// at a stride of 4096).
+#ifndef RUY_LIKE_PACK_PACK_TILES_H_
+#define RUY_LIKE_PACK_PACK_TILES_H_
 
 #include "ruy_like/pack/pack_common.h"
-#include "ruy_like/pack/pack_partial.h"
+#include "ruy_like/simd/simd_avx512.h"
 
 namespace ruy_like::kernels {
 namespace {
 
 constexpr int kTileColumns = 16;
-constexpr int kTileLevels = 64;
-constexpr int kBlockTiles = 4;  // side by side in a block
+constexpr int kTileLevels = 64;  // of bytes: a row of a tile
+constexpr int kBlockTiles = 4;   // side by side in a block
 constexpr int kBlockColumns = kBlockTiles * kTileColumns;
-
-// Transposes the 4x4 matrix of 128-bit lanes.
-RUY_LIKE_ALWAYS_INLINE void TransposeLanes(__m512i v[4]) {
-  const __m512i a = _mm512_shuffle_i64x2(v[0], v[1], 0x44);
-  const __m512i b = _mm512_shuffle_i64x2(v[0], v[1], 0xee);
-  const __m512i c = _mm512_shuffle_i64x2(v[2], v[3], 0x44);
-  const __m512i d = _mm512_shuffle_i64x2(v[2], v[3], 0xee);
-  v[0] = _mm512_shuffle_i64x2(a, c, 0x88);
-  v[1] = _mm512_shuffle_i64x2(a, c, 0xdd);
-  v[2] = _mm512_shuffle_i64x2(b, d, 0x88);
-  v[3] = _mm512_shuffle_i64x2(b, d, 0xdd);
-}
 
 // Transposes the 16x16 bytes of each lane, by four perfect shuffles of 16
 // registers.
@@ -91,7 +81,7 @@ RUY_LIKE_ALWAYS_INLINE __m512i StoreTile(const __m512i columns[kTileColumns],
     }
     fours[i] = SumLanes(eighths);
   }
-  TransposeLanes(fours);
+  Simd512::TransposeLanes(fours);
   return _mm512_add_epi32(
       SumOffset<kPacked>(),
       _mm512_add_epi32(_mm512_add_epi32(fours[0], fours[1]),
@@ -113,29 +103,39 @@ RUY_LIKE_ALWAYS_INLINE __mmask64 FirstBytes(ptrdiff_t count) {
                      : (uint64_t{1} << (count > 0 ? count : 0)) - 1;
 }
 
+// 64 bytes of a column: int8 and uint8 become each other by `flip`, the levels
+// of a pair of bfloat16 change places.
+template <Scalar kPacked>
+RUY_LIKE_ALWAYS_INLINE __m512i AsPacked(__m512i levels, __m512i flip) {
+  return kPacked == Scalar::kBF16 ? _mm512_rol_epi32(levels, 16)
+                                  : _mm512_xor_si512(levels, flip);
+}
+
 // Panel after panel, each over the whole depth.
 template <Scalar kPacked>
 void PackTilesDepthContiguous(const PackArgs* args, __m512i flip) {
+  constexpr int kBytes = static_cast<int>(BytesOf(kPacked, 1));
   const char* src = static_cast<const char*>(args->src);
   char* dst = static_cast<char*>(args->dst);
-  int32_t* all_sums = args->sums;
-  const ptrdiff_t stride = args->src_stride;
+  int32_t* all_sums = HasSums(kPacked) ? args->sums : nullptr;
+  const ptrdiff_t stride = args->src_stride * kBytes;
+  const ptrdiff_t depth = args->depth * kBytes;  // and k: in bytes
   for (ptrdiff_t width = args->width; width > 0; width -= kTileColumns) {
     const int count = Min(width, kTileColumns);
     __m512i sums = _mm512_setzero_si512();
-    for (ptrdiff_t k = 0; k < args->depth; k += kTileLevels) {
-      const __mmask64 present = FirstBytes(args->depth - k);
+    for (ptrdiff_t k = 0; k < depth; k += kTileLevels) {
+      const __mmask64 present = FirstBytes(depth - k);
       __m512i columns[kTileColumns];
-      if (count == kTileColumns && k + kTileLevels <= args->depth) {
+      if (count == kTileColumns && k + kTileLevels <= depth) {
         for (int w = 0; w < kTileColumns; ++w) {
           columns[w] =
-              _mm512_xor_si512(_mm512_loadu_si512(src + w * stride + k), flip);
+              AsPacked<kPacked>(_mm512_loadu_si512(src + w * stride + k), flip);
         }
       } else {
         for (int w = 0; w < kTileColumns; ++w) {
           columns[w] = _mm512_setzero_si512();
           if (w < count) {
-            columns[w] = _mm512_xor_si512(
+            columns[w] = AsPacked<kPacked>(
                 _mm512_maskz_loadu_epi8(present, src + w * stride + k),
                 _mm512_maskz_mov_epi8(present, flip));
           }
@@ -146,7 +146,7 @@ void PackTilesDepthContiguous(const PackArgs* args, __m512i flip) {
                                                  dst + kTileColumns * k));
     }
     src += kTileColumns * stride;
-    dst += kTileColumns * args->padded_depth;
+    dst += kTileColumns * args->padded_depth * kBytes;
     if (all_sums != nullptr) {
       AddToStoredSums(all_sums, width, sums);
       all_sums += kTileColumns;
@@ -195,7 +195,7 @@ RUY_LIKE_NOINLINE void StoreTransposedBlock(const TransposedBlock& block,
   for (int w = 0; w < kTileColumns; ++w, dst += kTileLevels) {
     __m512i v[kBlockTiles];
     for (int m = 0; m < 4; ++m) v[m] = block.column[w][m];
-    TransposeLanes(v);
+    Simd512::TransposeLanes(v);
     _mm512_storeu_si512(dst, v[0]);
     if (tiles > 1) _mm512_storeu_si512(dst + tile_stride, v[1]);
     if (tiles > 2) _mm512_storeu_si512(dst + 2 * tile_stride, v[2]);
@@ -219,7 +219,7 @@ RUY_LIKE_NOINLINE void SumTransposedBlock(const TransposedBlock& block,
     }
     fours[i] = SumLanes(halves);
   }
-  TransposeLanes(fours);
+  Simd512::TransposeLanes(fours);
   for (int t = 0; t < kBlockTiles && t * kTileColumns < count; ++t) {
     AddToStoredSums(sums + t * kTileColumns, count - t * kTileColumns,
                     _mm512_add_epi32(fours[t], SumOffset<kPacked>()));
@@ -248,22 +248,59 @@ void PackTilesWidthContiguous(const PackArgs* args, __m512i flip) {
   }
 }
 
+// Loads 32 levels of 16 width-contiguous columns of bfloat16, a register for
+// each pair of levels, and transposes them to one for each column; missing
+// elements are 0.
+RUY_LIKE_ALWAYS_INLINE void LoadPairs(const uint16_t* src, ptrdiff_t stride,
+                                      ptrdiff_t levels, ptrdiff_t columns,
+                                      __m512i* words) {
+  const auto level = [&](ptrdiff_t k) {
+    const auto present =
+        static_cast<__mmask16>(k < levels ? FirstBytes(columns) : 0);
+    return _mm512_cvtepu16_epi32(
+        _mm256_maskz_loadu_epi16(present, k < levels ? src + k * stride : src));
+  };
+  for (int pair = 0; pair < 16; ++pair) {
+    words[pair] = _mm512_or_si512(_mm512_slli_epi32(level(2 * pair), 16),
+                                  level(2 * pair + 1));
+  }
+  Simd512::Transpose(words);
+}
+
+inline void PackPairsWidthContiguous(const PackArgs* args) {
+  constexpr ptrdiff_t kLevels = 32;
+  const auto* const src = static_cast<const uint16_t*>(args->src);
+  for (ptrdiff_t w = 0; w < args->width; w += kTileColumns) {
+    char* const dst =
+        static_cast<char*>(args->dst) + 2 * w * args->padded_depth;
+    for (ptrdiff_t k = 0; k < args->depth; k += kLevels) {
+      __m512i columns[kTileColumns];
+      LoadPairs(src + k * args->src_stride + w, args->src_stride,
+                args->depth - k, args->width - w, columns);
+      StoreTile<Scalar::kBF16>(columns, false, dst + 2 * kTileColumns * k);
+    }
+  }
+}
+
 template <Scalar kPacked>
-void Pack16x64(const PackArgs* args) {
+void PackTiles(const PackArgs* args) {
+  constexpr ptrdiff_t kBytes = BytesOf(kPacked, 1);
   const __m512i flip = _mm512_set1_epi8(args->src_scalar == kPacked ? 0 : -128);
-  if (args->sums != nullptr) {
+  if (HasSums(kPacked) && args->sums != nullptr) {
     __builtin_memset(args->sums, 0,
                      static_cast<size_t>(args->width) * sizeof(int32_t));
   }
   if (args->depth_contiguous || (args->width == 1 && args->src_stride == 1)) {
     PackTilesDepthContiguous<kPacked>(args, flip);
+  } else if constexpr (kPacked == Scalar::kBF16) {
+    PackPairsWidthContiguous(args);
   } else {
     PackTilesWidthContiguous<kPacked>(args, flip);
   }
   // Padding beyond the last tile that has source elements.
-  const ptrdiff_t written = (args->depth + kTileLevels - 1) / kTileLevels *
-                            kTileLevels * kTileColumns;
-  const ptrdiff_t panel_bytes = args->padded_depth * kTileColumns;
+  const ptrdiff_t written = (args->depth * kBytes + kTileLevels - 1) /
+                            kTileLevels * kTileLevels * kTileColumns;
+  const ptrdiff_t panel_bytes = args->padded_depth * kTileColumns * kBytes;
   char* dst = static_cast<char*>(args->dst);
   for (ptrdiff_t w = 0; w < args->width; w += kTileColumns) {
     ZeroFrom(dst, written, panel_bytes);
@@ -274,4 +311,4 @@ void Pack16x64(const PackArgs* args) {
 }  // namespace
 }  // namespace ruy_like::kernels
 
-#endif  // RUY_LIKE_PACK_PACK_COLUMNS64_H_
+#endif  // RUY_LIKE_PACK_PACK_TILES_H_
