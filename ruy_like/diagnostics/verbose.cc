@@ -14,11 +14,11 @@
 #include "ruy_like/base/checked_math.h"
 #include "ruy_like/base/env.h"
 #include "ruy_like/base/float_state.h"
-#include "ruy_like/diagnostics/pack_meter.h"
 #include "ruy_like/kernels/kernel_facts.h"
 #include "ruy_like/machine/cpu_features.h"
 #include "ruy_like/os/process.h"
 #include "ruy_like/packed/group_image.h"
+#include "ruy_like/packed/packed_side.h"
 #include "ruy_like/plan/choose_plan.h"
 
 namespace ruy_like {
@@ -41,7 +41,7 @@ ProcessSummary* SummaryOfThisProcess() {
     auto* const made = new (std::nothrow) ProcessSummary;
     if (made != nullptr) {
       std::atexit(PrintSummary);
-      g_pack_meter_is_on = true;
+      g_packing_is_timed = true;
     }
     return made;
   }();
@@ -346,14 +346,9 @@ std::string CallSummary::Lines() const {
   return lines;
 }
 
-void VerboseCall::Begin(const TrMulParams& params) {
-  // Packing that no product asked for, at this address.
-  for (const Side side : kSides) TakePackTime(&params.side[side]);
-  start_ = std::chrono::steady_clock::now();
-}
-
 void VerboseCall::Print(const TrMulParams& params, const Plan& plan,
-                        Path permitted, double share) const {
+                        Path permitted, std::chrono::nanoseconds packing,
+                        double share) const {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point stop =
       stop_ == Clock::time_point() ? Clock::now() : stop_;
@@ -363,8 +358,6 @@ void VerboseCall::Print(const TrMulParams& params, const Plan& plan,
   if (g_verbose_level == VerboseLevel::kSummary) {
     ProcessSummary* const summary = SummaryOfThisProcess();
     if (summary == nullptr) return;
-    std::chrono::nanoseconds packing = {};
-    for (const Side side : kSides) packing += TakePackTime(&params.side[side]);
     summary->calls.Add(params, plan, time, packing / std::max(plan.threads, 1));
     return;
   }

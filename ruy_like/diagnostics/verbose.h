@@ -83,25 +83,23 @@ class CallSummary final {
 // Measures one product. Costs a branch in each of its functions when off.
 class VerboseCall final {
  public:
-  VerboseCall() = default;  // nothing to report
-  // `params` stay where they are until Print.
-  explicit VerboseCall(const TrMulParams& params) {
-    if (IsOn()) Begin(params);
-  }
-
   static bool IsOn() { return g_verbose_level != VerboseLevel::kOff; }
 
+  // At the beginning.
+  void Start() {
+    if (IsOn()) start_ = std::chrono::steady_clock::now();
+    stop_ = {};
+  }
   // At the end, and only if IsOn(): writes the lines, or adds to the summary.
-  // `permitted` is what the Context permits; `share` the product's part of the
-  // time, where several were measured together.
+  // `permitted` is what the Context permits; `packing` the time of packing of
+  // all threads together; `share` the product's part of the time, where several
+  // were measured together.
   void Print(const TrMulParams& params, const Plan& plan, Path permitted,
-             double share = 1) const;
+             std::chrono::nanoseconds packing, double share = 1) const;
   // The same with the time until Stop, for one product after the other.
   void Stop() { stop_ = std::chrono::steady_clock::now(); }
 
  private:
-  void Begin(const TrMulParams& params);
-
   std::chrono::steady_clock::time_point start_;
   std::chrono::steady_clock::time_point stop_;  // the epoch: not stopped
 };

@@ -82,11 +82,6 @@ struct Packing {
     shape = SideShape(*choice.kernel, kernel_side, operand.scalar,
                       operand.depth, operand.width);
   }
-  PackedSide MakeSide() const {
-    PackedSide side;
-    side.Init(operand, shape);
-    return side;
-  }
   std::size_t ImageBytes() const {
     return kImageHeaderBytes + shape.PackedBytes();
   }
@@ -246,7 +241,8 @@ PackedOperandOr PackLocked(const ErasedMatrix& matrix, Side side,
   }
   result->image = buffer;
   SetFacts(packing, side, result.get());
-  PackedSide packed = packing.MakeSide();
+  PackedSide packed;
+  packed.Init(packing.operand, packing.shape);
   packed.PackTo(static_cast<char*>(buffer) + kImageHeaderBytes, &result->data);
   std::uint64_t checksum;
   RUY_LIKE_RETURN_IF_ERROR(PackPieces(packed, context, &checksum));
@@ -351,7 +347,8 @@ PackedOperandOr ReadImage(const void* data, std::size_t bytes, Scalar scalar,
   }
   auto result = std::make_shared<PackedOperand>();
   const char* const panels = static_cast<const char*>(data) + kImageHeaderBytes;
-  PackedSide side = packing.MakeSide();
+  PackedSide side;
+  side.Init(packing.operand, packing.shape);
   result->data.panels = panels;
   if (packing.shape.has_sums) {
     result->data.sums = reinterpret_cast<const std::int32_t*>(

@@ -2,12 +2,12 @@
 #include "ruy_like/packed/packed_side.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 #include "ruy_like/base/allocator.h"
 #include "ruy_like/base/checked_math.h"
 #include "ruy_like/base/hot.h"
-#include "ruy_like/diagnostics/pack_meter.h"
 #include "ruy_like/diagnostics/trace.h"
 #include "ruy_like/kernels/groups/group_args.h"
 #include "ruy_like/kernels/kernel_facts.h"
@@ -26,7 +26,29 @@ namespace {
 alignas(kBufferAlignment) constexpr char kZeroPanel
     [PackedSide::kMaxZeroPanelBytes] = {};
 
+// Adds the time to the end of the scope, if that is asked for.
+class PackTimer final {
+ public:
+  explicit PackTimer(std::atomic<std::int64_t>* sum_ns) : sum_ns_(sum_ns) {
+    if (g_packing_is_timed) start_ = std::chrono::steady_clock::now();
+  }
+  ~PackTimer() {
+    if (!g_packing_is_timed) return;
+    const std::chrono::nanoseconds time =
+        std::chrono::steady_clock::now() - start_;
+    sum_ns_->fetch_add(time.count(), std::memory_order_relaxed);
+  }
+  PackTimer(const PackTimer&) = delete;
+  PackTimer& operator=(const PackTimer&) = delete;
+
+ private:
+  std::atomic<std::int64_t>* const sum_ns_;
+  std::chrono::steady_clock::time_point start_;
+};
+
 }  // namespace
+
+bool g_packing_is_timed = false;
 
 // With group scales: begins with column `start` of one side.
 void PackedSide::MoveGroups(std::ptrdiff_t start, PackArgs* args,
@@ -167,7 +189,7 @@ RUY_LIKE_HOT void PackedSide::PackLevels(std::ptrdiff_t start,
   PackArgs args;
   // The padding is at the end.
   args.depth = std::min(levels, operand->depth - level);
-  const PackSpan pack_span(operand);
+  const PackTimer timer(&pack_ns);
   const TraceSpan span(TraceSpan::kPack,
                        shape->side == Side::kLhs ? "pack lhs" : "pack rhs",
                        start, end, args.depth);

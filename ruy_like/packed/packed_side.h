@@ -6,6 +6,7 @@
 #ifndef RUY_LIKE_PACKED_PACKED_SIDE_H_
 #define RUY_LIKE_PACKED_PACKED_SIDE_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -75,6 +76,7 @@ struct PackedSide {
     sums = nullptr;
     writable_sums = nullptr;
     groups = nullptr;
+    pack_ns.store(0, std::memory_order_relaxed);
   }
 
   // Reads the operand where it lies, or zeros for one of depth 0.
@@ -119,7 +121,13 @@ struct PackedSide {
   std::int32_t* writable_sums;
   // With group scales: what the routine is told besides, for the whole operand.
   const kernels::GroupPackArgs* groups;
+  // Packing since Init, of all threads together, if g_packing_is_timed.
+  mutable std::atomic<std::int64_t> pack_ns;
 };
+
+// For RUY_LIKE_VERBOSE=summary: set by verbose.cc before main; not to be
+// written afterwards.
+extern bool g_packing_is_timed;
 
 }  // namespace ruy_like
 

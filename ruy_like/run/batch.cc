@@ -186,7 +186,7 @@ void PrintBatch(const UniformBatch& batch, int threads,
   TrMulParams params = batch.first;
   if (done.choice.swap_sides) SwapSides(&params);
   for (ptrdiff_t i = 0; i < batch.count; ++i) {
-    verbose.Print(params, done, context.permitted_paths,
+    verbose.Print(params, done, context.permitted_paths, /*packing=*/{},
                   1.0 / static_cast<double>(batch.count));
   }
 }
@@ -308,7 +308,7 @@ RUY_LIKE_HOT absl::Status BatchRun::Prepare(const TrMulParams& first,
                                             const BatchMemory& memory,
                                             ContextImpl* context) {
   *head_.params() = first;
-  verbose_ = VerboseCall(*head_.params());
+  verbose_.Start();
   NeverCache(head_.params());
   batch_.steps = steps;
   batch_.count = count;
@@ -352,7 +352,7 @@ absl::Status BatchRun::PrepareGroup(FillProductFn* fill, const void* source,
   if (!group_.Make(count, memory.items)) return NoMemoryError(count);
   ptrdiff_t filled = 0;
   for (GroupItem& item : group_) fill(source, filled++, item.product.params());
-  verbose_ = VerboseCall(*group_.begin()->product.params());
+  verbose_.Start();
   absl::Status status = PlanEach(memory.plans, &group_, &ns_, context);
   if (!status.ok()) return status;
   threads_ = ThreadsFor(ns_, most, *context);
@@ -365,9 +365,7 @@ absl::Status BatchRun::PrepareGroup(FillProductFn* fill, const void* source,
 }
 
 void BatchRun::Restart() {
-  const TrMulParams& first =
-      is_group_ ? *group_.begin()->product.params() : batch_.first;
-  verbose_ = VerboseCall(first);
+  verbose_.Start();
   if (is_group_) {
     StartGroup(&group_);
   } else {
@@ -409,7 +407,7 @@ void BatchRun::Print(const ContextImpl& context) {
     Plan done = item.plan;
     done.threads = threads_;
     verbose_.Print(*item.product.params(), done, context.permitted_paths,
-                   item.ns / ns_);
+                   item.product.packing_time(), item.ns / ns_);
   }
 }
 

@@ -334,7 +334,7 @@ RUY_LIKE_HOT absl::Status Product::Prepare(Workers workers, int thread_limit,
                                            KeptPlans* plans,
                                            ScratchArena* arena,
                                            ContextImpl* context) {
-  verbose_ = VerboseCall(params_);
+  verbose_.Start();
   absl::Status status = ChoosePlan(workers, thread_limit, plans, context);
   if (!status.ok()) return status;
   InitEpilogue();
@@ -426,8 +426,11 @@ bool Product::CanRepeat() const {
 }
 
 RUY_LIKE_HOT void Product::Repeat(ContextImpl* context) {
-  verbose_ = VerboseCall(params_);
-  for (const Side side : kSides) InitPacking(side);
+  verbose_.Start();
+  for (const Side side : kSides) {
+    side_[side].pack_ns.store(0, std::memory_order_relaxed);
+    InitPacking(side);
+  }
   DealOut();
   context->SetLastUsed(plan_->choice, threads_);
 }
@@ -452,7 +455,7 @@ void Product::Report(ContextImpl* context) {
   Plan done = *plan_;
   done.threads = threads_;
   for (const Side side : kSides) done.side[side].source = source_[side];
-  verbose_.Print(params_, done, context->permitted_paths);
+  verbose_.Print(params_, done, context->permitted_paths, packing_time());
 }
 
 void Product::Finish() {

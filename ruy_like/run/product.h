@@ -9,6 +9,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -118,6 +119,10 @@ class Product final {
   void Work(int thread);
   // Afterwards, if HasReport(): puts new entries into the cache, prints
   // diagnostics. Skipped otherwise, which saves locking the Context.
+  // Of all threads together, for diagnostics.
+  std::chrono::nanoseconds packing_time() const {
+    return std::chrono::nanoseconds(side_.lhs.pack_ns + side_.rhs.pack_ns);
+  }
   bool HasReport() const { return HasPackedToKeep() || VerboseCall::IsOn(); }
   void Report(ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
