@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/allocator.h"
+#include "ruy_like/base/checked_math.h"
 #include "ruy_like/base/errors.h"
 #include "ruy_like/base/float_state.h"
 #include "ruy_like/base/no_memory.h"
@@ -22,7 +23,6 @@
 #include "ruy_like/plan/context_impl.h"
 #include "ruy_like/registry/registry.h"
 #include "ruy_like/run/parallel.h"
-#include "ruy_like/run/shared_packing.h"
 
 namespace ruy_like::internal {
 namespace {
@@ -134,28 +134,21 @@ void SetFacts(const Packing& packing, Side side, PackedOperand* result) {
 
 // What the threads that pack share: parts of `step` pieces each.
 struct PackJob {
+  const PackedSide* side;
   const ImagePieces* pieces;
   std::ptrdiff_t step;
-  SharedPacking* packing;
   std::atomic<std::uint64_t> checksum{0};
 
-  // Packs until nothing is left.
-  static void Work(void* argument, int /*thread*/) {
+  static void PackPart(void* argument, int part) {
     // As while multiplying: floats become doubles without their denormals.
     const ScopedFloatState float_state(FloatState::kFlushDenormals);
     PackJob* const job = static_cast<PackJob*>(argument);
-    const std::ptrdiff_t count = job->pieces->count();
+    const ImagePieces& pieces = *job->pieces;
+    const std::ptrdiff_t first = part * job->step;
+    const std::ptrdiff_t end = std::min(first + job->step, pieces.count());
+    job->side->Pack(pieces.Start(first), pieces.Start(end));
     std::uint64_t sum = 0;
-    for (std::ptrdiff_t piece = 0; piece < count; piece += job->step) {
-      const std::ptrdiff_t end = std::min(piece + job->step, count);
-      if (!job->packing->TryPack(piece / job->step, job->pieces->Start(piece),
-                                 job->pieces->Start(end))) {
-        continue;
-      }
-      for (std::ptrdiff_t i = piece; i < end; ++i) {
-        sum += job->pieces->Checksum(i);
-      }
-    }
+    for (std::ptrdiff_t i = first; i < end; ++i) sum += pieces.Checksum(i);
     job->checksum.fetch_add(sum, std::memory_order_relaxed);
   }
 };
@@ -180,23 +173,20 @@ absl::Status PackPieces(const PackedSide& side, ContextImpl* context,
                         std::uint64_t* checksum)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
   const ImagePieces pieces(side);
-  const std::ptrdiff_t max_threads = MaxThreads(*context, 0);
-  const std::ptrdiff_t step = PiecesPerPart(side, pieces, max_threads);
-  const std::ptrdiff_t parts = (pieces.count() + step - 1) / step;
-  const auto status = std::make_unique<SharedPacking::Status[]>(parts);
-  SharedPacking packing;
-  packing.Init(&side, parts, status.get(), /*is_shared=*/true);
   PackJob job;
+  job.side = &side;
   job.pieces = &pieces;
-  job.step = step;
-  job.packing = &packing;
-  const std::ptrdiff_t calls = std::min(max_threads, parts);
-  int threads;
-  absl::Status result = RunParallel(std::max(static_cast<int>(calls), 1),
-                                    &PackJob::Work, &job, context, &threads);
+  job.step = PiecesPerPart(side, pieces, MaxThreads(*context, 0));
+  // Each packs 256 KiB or so: they are few enough for an int.
+  const auto parts = static_cast<int>(CeilDiv(pieces.count(), job.step));
+  if (parts > 0) {
+    int threads;
+    RUY_LIKE_RETURN_IF_ERROR(
+        RunParallel(parts, &PackJob::PackPart, &job, context, &threads));
+  }
   *checksum =
       job.checksum.load(std::memory_order_relaxed) + pieces.SumsChecksum();
-  return result;
+  return absl::OkStatus();
 }
 
 absl::Status CheckBuffer(const void* buffer, std::size_t bytes,

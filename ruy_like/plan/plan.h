@@ -45,7 +45,7 @@ struct SidePlan {
   // kPackedByBlock in each thread's own part.
   std::size_t panels_at, sums_at;
   std::size_t pass_sums_at;  // of kPackedByBlock: the sums of one pass
-  // For kPackedOnce and kKept in several blocks: see shared_packing.h. Parts
+  // For kPackedOnce and kKept in several blocks: which parts are packed. Parts
   // are what blocks read or, unless 0, so many columns.
   std::size_t status_at;
   std::ptrdiff_t part_columns;

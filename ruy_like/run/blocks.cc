@@ -17,12 +17,14 @@
 //
 // Tested in test/run/blocks_test.cc.
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <optional>
 
 #include "absl/base/attributes.h"
 #include "ruy_like/base/float_state.h"
 #include "ruy_like/base/hot.h"
+#include "ruy_like/base/wait.h"
 #include "ruy_like/diagnostics/trace.h"
 #include "ruy_like/kernels/groups/group_args.h"
 #include "ruy_like/kernels/kernel_facts.h"
@@ -197,26 +199,53 @@ kernels::GroupArgs Product::GroupsAt(const BlockExtent& piece) const {
   return at;
 }
 
+// Packs the part, columns [start, end), where `start` is the first of a panel,
+// unless another thread has begun it. Returns whether it packed.
+RUY_LIKE_HOT bool Product::TryPack(Side side, ptrdiff_t part, ptrdiff_t start,
+                                   ptrdiff_t end, char* scratch) {
+  std::atomic<std::uint8_t>& status = pack_status_[side][part];
+  std::uint8_t seen = status.load(std::memory_order_relaxed);
+  // A thread alone need not lock the bus.
+  if (seen != kNotStarted ||
+      (plan_->threads > 1 &&
+       !status.compare_exchange_strong(seen, kInProgress,
+                                       std::memory_order_relaxed))) {
+    return false;
+  }
+  side_[side].Pack(start, end, scratch);
+  status.store(kDone, std::memory_order_release);
+  return true;
+}
+
+void Product::WaitForPart(Side side, ptrdiff_t part) const {
+  const std::atomic<std::uint8_t>& status = pack_status_[side][part];
+  if (status.load(std::memory_order_acquire) == kDone) return;
+  const TraceSpan span(TraceSpan::kWait, "wait for packing", 1);
+  SpinPacer pacer(std::chrono::hours(1));
+  while (status.load(std::memory_order_acquire) != kDone) pacer.Pause();
+}
+
 // Packs what a block reads, unless other threads do: of several parts first
-// those that nobody has begun.
+// those that nobody has begun. A thread that needs a part which another one is
+// packing spins until it is done: there is no barrier between packing and
+// multiplying.
 RUY_LIKE_HOT void Product::EnsurePacked(Side side, ptrdiff_t block,
                                         ptrdiff_t start, ptrdiff_t end,
                                         char* scratch) {
   const SidePlan& plan = plan_->side[side];
-  SharedPacking& packing = packing_[side];
   scratch += plan.scratch_at;
   const ptrdiff_t step = plan.part_columns;
   if (step == 0) {
-    packing.EnsurePacked(block, start, end, scratch);
+    if (!TryPack(side, block, start, end, scratch)) WaitForPart(side, block);
     return;
   }
   const ptrdiff_t last = (end - 1) / step;
   for (ptrdiff_t part = start / step; part <= last; ++part) {
-    packing.TryPack(part, part * step,
-                    std::min((part + 1) * step, plan.shape.width), scratch);
+    TryPack(side, part, part * step,
+            std::min((part + 1) * step, plan.shape.width), scratch);
   }
   for (ptrdiff_t part = start / step; part <= last; ++part) {
-    packing.WaitFor(part);
+    WaitForPart(side, part);
   }
 }
 

@@ -1,6 +1,7 @@
 // Tested in test/threads_test.cc.
 #include "ruy_like/run/product.h"
 
+#include <new>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -173,12 +174,14 @@ RUY_LIKE_HOT void Product::InitPacking(Side side) {
     const SidePlan& plan = plan_->side[side];
     const std::ptrdiff_t blocks =
         side == Side::kLhs ? map.row_blocks : map.col_blocks;
-    packing_[side].Init(&side_[side],
-                        plan.part_columns == 0
-                            ? blocks
-                            : CeilDiv(plan.shape.width, plan.part_columns),
-                        shared_scratch_ + plan.status_at,
-                        /*is_shared=*/plan_->threads > 1);
+    const std::ptrdiff_t parts =
+        plan.part_columns == 0 ? blocks
+                               : CeilDiv(plan.shape.width, plan.part_columns);
+    pack_status_[side] = reinterpret_cast<std::atomic<std::uint8_t>*>(
+        shared_scratch_ + plan.status_at);
+    for (std::ptrdiff_t i = 0; i < parts; ++i) {
+      new (&pack_status_[side][i]) std::atomic<std::uint8_t>(kNotStarted);
+    }
   }
 }
 

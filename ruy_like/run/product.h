@@ -29,7 +29,6 @@
 #include "ruy_like/plan/kept_plans.h"
 #include "ruy_like/plan/plan.h"
 #include "ruy_like/plan/tr_mul_params.h"
-#include "ruy_like/run/shared_packing.h"
 #include "ruy_like/side.h"
 
 namespace ruy_like {
@@ -119,11 +118,11 @@ class Product final {
   void Work(int thread);
   // Afterwards, if HasReport(): puts new entries into the cache, prints
   // diagnostics. Skipped otherwise, which saves locking the Context.
+  bool HasReport() const { return HasPackedToKeep() || VerboseCall::IsOn(); }
   // Of all threads together, for diagnostics.
   std::chrono::nanoseconds packing_time() const {
     return std::chrono::nanoseconds(side_.lhs.pack_ns + side_.rhs.pack_ns);
   }
-  bool HasReport() const { return HasPackedToKeep() || VerboseCall::IsOn(); }
   void Report(ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
   // Releases pinned cache entries.
@@ -206,10 +205,15 @@ class Product final {
   bool TakeMemory(Workers workers, ScratchArena* arena, ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
 
+  enum PackStatus : std::uint8_t { kNotStarted, kInProgress, kDone };
+
   // In blocks.cc.
   std::ptrdiff_t NextBlock();
   void RunWhole();
   void RunOneBlock(char* scratch);
+  bool TryPack(Side side, std::ptrdiff_t part, std::ptrdiff_t start,
+               std::ptrdiff_t end, char* scratch);
+  void WaitForPart(Side side, std::ptrdiff_t part) const;
   void EnsurePacked(Side side, std::ptrdiff_t block, std::ptrdiff_t start,
                     std::ptrdiff_t end, char* scratch);
   kernels::GroupArgs GroupsAt(const BlockExtent& piece) const;
@@ -239,8 +243,9 @@ class Product final {
   // have.
   SidePair<SideSource> source_;
   SidePair<PackedSide> side_;
-  // For sides that are packed once, by a product of several blocks.
-  SidePair<SharedPacking> packing_;
+  // PackStatus of each part of sides that are packed once, by a product of
+  // several blocks.
+  SidePair<std::atomic<std::uint8_t>*> pack_status_;
   // With group-scaled weights: of the whole product.
   kernels::GroupArgs groups_;
   kernels::GroupPackArgs group_packing_;
