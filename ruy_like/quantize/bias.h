@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -27,6 +28,11 @@ namespace ruy_like {
 RUY_LIKE_EXPORT absl::StatusOr<std::ptrdiff_t> QuantizeBias(
     absl::Span<const float> bias, const QuantParams& input,
     absl::Span<const QuantParams> weights, absl::Span<std::int32_t> quantized);
+
+// The same numbers in int32: TensorFlow Lite's layers of int16 activations have
+// biases of int64. InvalidArgument for one that does not fit, and null data.
+RUY_LIKE_EXPORT absl::StatusOr<std::vector<std::int32_t>> NarrowBias(
+    absl::Span<const std::int64_t> bias);
 
 }  // namespace ruy_like
 

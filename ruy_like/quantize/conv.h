@@ -34,10 +34,10 @@ RUY_LIKE_EXPORT absl::Status Conv2D(const Erased& input,
 // point), and then becomes an Out as FullyConnected has it. Padding counts as
 // the input's zero point, that is as 0.
 //
-// input and output have one order; output's shape is OutputShape(input.shape,
-// window, weights.channels()). Types, workspace and errors as those of
-// FullyConnected. On an error of Mul's own after the first patches
-// (ResourceExhausted) output may be written in part.
+// input and output have one order, kNhwc for int16; output's shape is
+// OutputShape(input.shape, window, weights.channels()). Types, workspace and
+// errors as those of FullyConnected. On an error of Mul's own after the first
+// patches (ResourceExhausted) output may be written in part.
 template <typename In, typename Out>
 absl::Status Conv2D(const TensorView<In>& input, const PackedWeights& weights,
                     BiasSpan<Out> bias, const Window& window,

@@ -33,18 +33,22 @@ RUY_LIKE_EXPORT absl::Status FullyConnected(const Erased& input,
 //   int8_t, uint8_t: (sum + bias[c]) * input.scale * weights.scale[c] /
 //       output.scale, rounded as Mul does, + output zero point, clamped to
 //       [output.qmin, output.qmax];
+//   int16_t, of int16_t inputs: the same, by multipliers that are rounded to 15
+//       bits (RoundTo15Bits): TensorFlow Lite's layers of int16 activations and
+//       int8 weights, if sums fit int32;
 //   int32_t: sum + bias[c];
 //   float: sum * weights.scale[c] * input.scale + bias[c], for activations that
 //       are quantized on the fly.
 //
 // In and Out are deduced: TensorViews of int8_t or uint8_t (const or not), and
-// of int8_t, uint8_t, int32_t or float. output's shape must have input's batch
-// and weights.channels() elements for each image. No `workspace`: memory is
-// taken for the call.
+// of int8_t, uint8_t, int32_t or float; or of int16_t, with zero points of 0
+// and PackWeightsOptions::for_int16, and of int16_t or int32_t. output's shape
+// must have input's batch and weights.channels() elements for each image. No
+// `workspace`: memory is taken for the call.
 //
 // InvalidArgument, with output untouched, for null, sizes that do not agree,
 // more than one group, bad QuantParams, memory that input or bias share with
-// output, and depths whose sums may leave int32; OutOfRange for tensors whose
+// output, and weights whose sums may leave int32; OutOfRange for tensors whose
 // bytes cannot be counted; ResourceExhausted; and the errors of Mul.
 template <typename In, typename Out>
 absl::Status FullyConnected(const TensorView<In>& input,

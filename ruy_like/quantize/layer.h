@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -49,10 +50,10 @@ class RUY_LIKE_EXPORT QuantizedLayer final {
   // DepthwiseConv2D. Weights and bias are copied; copies of PackedWeights share
   // the packed matrices.
   //
-  // `rounding`: of 8-bit outputs, kOnce, or kFloat, by scales that are made in
-  // float, input.scale * weights.scale / output.scale, from left to right: the
-  // integers of ONNX Runtime's QLinearMatMul and QLinearConv and of XNNPACK.
-  // InvalidArgument for kTwice, and for such a scale that is infinite.
+  // `rounding`: of 8-bit outputs and int16, kOnce, or kFloat, by scales that
+  // are made in float, input.scale * weights.scale / output.scale, from left to
+  // right: the integers of ONNX Runtime's QLinearMatMul and QLinearConv and of
+  // XNNPACK. InvalidArgument for kTwice, and for such a scale that is infinite.
   //
   // `table`: sums become elements of table->in() with table->input(), and these
   // the table's, with the bits of ApplyTable after such a layer. `output` is
@@ -105,6 +106,9 @@ absl::StatusOr<QuantizedLayer> QuantizedLayer::Make(const Weights& weights,
                                                     const ByteTable* table) {
   namespace qi = quantize_internal;
   qi::CheckLayerTypes<In, Out>();
+  if constexpr (std::is_same<Weights, DepthwiseWeights>::value) {
+    qi::CheckBytes<In>();
+  }
   return MakeErased(qi::LayerSource(weights, qi::Erase(bias)),
                     internal::ScalarOf<In>(), input, internal::ScalarOf<Out>(),
                     output, rounding, table);

@@ -102,8 +102,8 @@ absl::StatusOr<QuantizedLayer> MakeLayer(const Matrix<float>& weights,
 // A layer for Conv2D. `weights` has one row per output channel, in the order of
 // PackedWeights::Pack; `bias` is empty or has one element per row. `input` and
 // `output` are the activations' parameters, such as Observer::ChooseParams
-// chooses them (output is not looked at if Out is int32 or float). Weights and
-// bias are not needed afterwards.
+// chooses them (output is not looked at if Out is int32 or float), or for int16
+// ChooseSymmetric with 16 bits. Weights and bias are not needed afterwards.
 //
 // A channel whose weights are so small that its bias does not fit int32 in the
 // accumulators' scale gets the larger scale |bias| / (input.scale * 2^30), and
@@ -127,6 +127,7 @@ absl::StatusOr<QuantizedLayer> MakeConv2D(
           absl::Span<const QuantParams> params) {
         PackWeightsOptions pack_options;
         pack_options.groups = options.groups;
+        pack_options.for_int16 = std::is_same<In, std::int16_t>::value;
         return PackedWeights::Pack(matrix, params, context, pack_options);
       });
 }

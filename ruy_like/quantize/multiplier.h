@@ -58,6 +58,13 @@ inline std::int32_t MultiplyByQuantizedMultiplier(
       product >> (31 - multiplier.exponent), Limits::min(), Limits::max()));
 }
 
+// The multiplier that TensorFlow Lite's operators of int16 activations use: its
+// fixed point rounded to 15 bits, halves up, at most 32767 * 2^16. With it
+// MultiplyByQuantizedMultiplier gives the bits of their int64 arithmetic, for
+// exponents up to 14 and results within int32.
+RUY_LIKE_EXPORT QuantizedMultiplier
+RoundTo15Bits(QuantizedMultiplier multiplier);
+
 // ## The arithmetic of gemmlowp and of TensorFlow Lite's reference kernels
 //
 // Rounds twice, and so differs by at most 1 from the above. Only for networks

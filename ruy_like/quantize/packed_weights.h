@@ -35,6 +35,8 @@ struct PackWeightsOptions {
   // both orders, the faster one for both by measurement, so setting it is
   // optional.
   TensorOrder order = TensorOrder::kNhwc;
+  // For activations of int16 instead of 8 bits: weights of zero point 0.
+  bool for_int16 = false;
 };
 
 // Immutable: any number of threads and Contexts may use one at once. Copies
@@ -76,6 +78,10 @@ class RUY_LIKE_EXPORT PackedWeights final {
   absl::Span<const QuantParams> params() const { return params_; }
   // The scales of params(), as an array.
   const float* scales() const { return scales_.data(); }
+  // PackWeightsOptions'.
+  bool for_int16() const { return for_int16_; }
+  // The largest sum of a channel's |weight - zero point|.
+  std::int64_t magnitude() const { return magnitude_; }
   // The weights of a group: channels() / groups() rows, a left-hand side of
   // Mul.
   const PackedMatrix<std::int8_t>& packed(std::ptrdiff_t group) const {
@@ -87,6 +93,8 @@ class RUY_LIKE_EXPORT PackedWeights final {
  private:
   std::ptrdiff_t channels_ = 0;
   std::ptrdiff_t depth_ = 0;
+  std::int64_t magnitude_ = 0;
+  bool for_int16_ = false;
   std::vector<PackedMatrix<std::int8_t>> packed_;
   std::shared_ptr<quantize_internal::GroupedWeights> grouped_;
   std::vector<QuantParams> params_;

@@ -57,9 +57,22 @@ Out ReferenceOutput(std::int32_t acc,
                            static_cast<double>(in_scale) /
                            static_cast<double>(output.scale))
             .value();
-    const std::int64_t value =
-        std::int64_t{MultiplyByQuantizedMultiplier(acc + bias, multiplier)} +
-        output.zero_point;
+    std::int64_t value;
+    if constexpr (std::is_same<Out, std::int16_t>::value) {
+      // TensorFlow Lite's MultiplyByQuantizedMultiplier of int64.
+      const std::int32_t reduced =
+          multiplier.fixedpoint < 0x7FFF0000
+              ? (multiplier.fixedpoint + (1 << 15)) >> 16
+              : 0x7FFF;
+      const int shift = 15 - multiplier.exponent;
+      value = ((std::int64_t{acc} + bias) * reduced +
+               (std::int64_t{1} << (shift - 1))) >>
+              shift;
+    } else {
+      value =
+          std::int64_t{MultiplyByQuantizedMultiplier(acc + bias, multiplier)} +
+          output.zero_point;
+    }
     return static_cast<Out>(std::min<std::int64_t>(
         std::max<std::int64_t>(value, output.qmin), output.qmax));
   }
@@ -156,7 +169,9 @@ QuantParams RandomParams(Rng* rng, bool with_clamp) {
   params.qmax = std::numeric_limits<T>::max();
   params.scale = static_cast<float>(std::ldexp(1.5 + 0.5 * rng->Signed(), -5));
   params.zero_point =
-      static_cast<std::int32_t>(rng->Between(params.qmin, params.qmax));
+      std::is_same<T, std::int16_t>::value
+          ? 0
+          : static_cast<std::int32_t>(rng->Between(params.qmin, params.qmax));
   return with_clamp ? RandomClamp(params, rng) : params;
 }
 
@@ -227,14 +242,17 @@ void FillConvProblem(Rng* rng, ConvProblem<In, Out>* p) {
   p->out_shape =
       OutputShape(p->in_shape, p->window, p->out_shape.channels).value();
   p->in_params = RandomParams<In>(rng, false);
-  using Stored = std::conditional_t<sizeof(Out) == 1, Out, std::int8_t>;
+  constexpr bool kIsInt16 = std::is_same<In, std::int16_t>::value;
+  using Stored = std::conditional_t<sizeof(Out) < 4, Out, std::int8_t>;
   p->out_params = RandomParams<Stored>(rng, /*with_clamp=*/true);
   // Accumulators of some thousands to numbers of 8 bits.
   p->out_params.scale *= static_cast<float>(std::sqrt(p->Depth())) * 4;
   p->weight_params.assign(rng->OneIn(2) ? 1 : p->out_shape.channels,
                           QuantParams());
   const std::int32_t zero_point =
-      rng->OneIn(2) ? 0 : static_cast<std::int32_t>(rng->Between(-128, 127));
+      kIsInt16 || rng->OneIn(2)
+          ? 0
+          : static_cast<std::int32_t>(rng->Between(-128, 127));
   for (QuantParams& w : p->weight_params) {
     w.scale = RandomParams<std::int8_t>(rng, false).scale;
     w.zero_point = zero_point;
@@ -259,7 +277,7 @@ void FillConvProblem(Rng* rng, ConvProblem<In, Out>* p) {
     p->weight_params[c].scale *= 0x1p-20f;
     if (p->bias.empty() || std::is_same<Out, float>::value) continue;
     p->bias[c] = static_cast<typename ConvProblem<In, Out>::Bias>(
-        rng->Between(-(1 << 30), 1 << 30));
+        rng->Between(-(1 << 30), 1 << 30) / (kIsInt16 ? 4 : 1));
   }
 }
 

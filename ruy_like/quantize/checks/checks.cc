@@ -121,6 +121,15 @@ absl::Status CheckParams(const char* name, Scalar scalar,
   return ValidateQuantParams(params, LowestOf(scalar), HighestOf(scalar), name);
 }
 
+absl::Status CheckActivation(const char* name, Scalar scalar,
+                             const QuantParams& params) {
+  if (scalar == Scalar::kI16 && params.zero_point != 0) {
+    return Invalid(name, ": zero point is ", params.zero_point,
+                   ", must be 0 for int16");
+  }
+  return CheckParams(name, scalar, params);
+}
+
 absl::Status CheckDimension(ChannelDimension channels) {
   return CheckEnum("channel dimension", channels, ChannelDimension::kCol);
 }
@@ -231,8 +240,10 @@ absl::Status CheckOperand(const char* name, const Erased& operand) {
   if (operand.data == nullptr && LeastSize(operand) != 0) {
     return Invalid(name, " (", Describe(operand), ") has null data");
   }
-  if (!operand.is_tensor || !Is8Bit(operand.scalar)) return absl::OkStatus();
-  return CheckParams(name, operand.scalar, operand.params);
+  if (!operand.is_tensor || !IsActivation(operand.scalar)) {
+    return absl::OkStatus();
+  }
+  return CheckActivation(name, operand.scalar, operand.params);
 }
 
 absl::Status CheckWritable(const char* name, const Erased& operand) {
@@ -295,20 +306,21 @@ absl::Status CheckTensors(const Erased& input, const Erased& output,
   return CheckDisjoint({"input", input}, {"output", output});
 }
 
-absl::StatusOr<std::int64_t> LargestSum(std::ptrdiff_t depth,
-                                        const QuantParams& weights,
+std::int64_t LargestWeight(const QuantParams& weights) {
+  return LargestDistance(weights.qmin, weights.qmax, weights.zero_point);
+}
+
+absl::StatusOr<std::int64_t> LargestSum(std::int64_t weights,
                                         Scalar input_scalar,
                                         const QuantParams& input) {
-  const std::int64_t weight =
-      LargestDistance(weights.qmin, weights.qmax, weights.zero_point);
   const std::int64_t value = LargestDistance(
       LowestOf(input_scalar), HighestOf(input_scalar), input.zero_point);
-  const std::int64_t product = std::max<std::int64_t>(weight * value, 1);
-  const std::int64_t limit = std::numeric_limits<std::int32_t>::max() / product;
-  if (depth <= limit) return depth * product;
-  return Invalid("a sum of ", depth,
-                 " products may overflow int32: with weights up to ", weight,
-                 " and values up to ", value, " from their zero points, ",
+  const std::int64_t limit = std::numeric_limits<std::int32_t>::max() /
+                             std::max<std::int64_t>(value, 1);
+  if (weights <= limit) return weights * value;
+  return Invalid("sums of products may overflow int32: the magnitudes of a ",
+                 "channel's weights add up to ", weights,
+                 ", and with values up to ", value, " from their zero point, ",
                  limit, " are safe");
 }
 

@@ -54,6 +54,9 @@ absl::Status CheckBounds(const char* name, const QuantParams& params,
 // ValidateQuantParams for elements of that type.
 absl::Status CheckParams(const char* name, Scalar scalar,
                          const QuantParams& params);
+// The same of a tensor: int16 is symmetric.
+absl::Status CheckActivation(const char* name, Scalar scalar,
+                             const QuantParams& params);
 
 // ## Channels
 
@@ -112,7 +115,7 @@ inline std::ptrdiff_t ElementCount(const TensorShape& shape) {
 absl::Status CheckNotNull(const char* name, const void* pointer);
 
 // It is not null, its sizes, stride and order are valid, its bytes can be
-// counted, it has data where it has elements, and a tensor of bytes has
+// counted, it has data where it has elements, and an activation has
 // QuantParams that its type holds.
 absl::Status CheckOperand(const char* name, const Erased& operand);
 // A valid matrix whose elements, if any, may be written.
@@ -133,11 +136,12 @@ absl::Status CheckTensors(const Erased& input, const Erased& output,
 
 // ## Sums of products
 
-// The largest magnitude of a sum of `depth` products: |weight - zero point| *
-// |input - zero point|, where weights are within [qmin, qmax] and the input
+// The largest |weight - zero point| that the parameters permit.
+std::int64_t LargestWeight(const QuantParams& weights);
+// The largest magnitude of a sum of products (weight - zero point) * (input -
+// zero point), where the weights' magnitudes add up to `weights` and the input
 // holds what its type can. InvalidArgument if that is beyond int32.
-absl::StatusOr<std::int64_t> LargestSum(std::ptrdiff_t depth,
-                                        const QuantParams& weights,
+absl::StatusOr<std::int64_t> LargestSum(std::int64_t weights,
                                         Scalar input_scalar,
                                         const QuantParams& input);
 

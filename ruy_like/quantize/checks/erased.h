@@ -89,14 +89,25 @@ constexpr void CheckSameBytes() {
                     (std::is_same<std::remove_const_t<In>, Out>::value && ...),
                 "all tensors have elements of one type, int8 or uint8");
 }
+// Types of activations, whose QuantParams count.
+constexpr bool IsActivation(Scalar scalar) {
+  return Is8Bit(scalar) || scalar == Scalar::kI16;
+}
+
 // Layers.
 template <typename In, typename Out>
 constexpr void CheckLayerTypes() {
-  static_assert(IsByte<In>(), "inputs of layers are int8 or uint8");
-  static_assert(!std::is_const<Out>::value &&
-                    (IsByte<Out>() || std::is_same<Out, std::int32_t>::value ||
-                     std::is_same<Out, float>::value),
-                "outputs of layers are int8, uint8, int32 or float");
+  constexpr bool kIsInt16 =
+      std::is_same<std::remove_const_t<In>, std::int16_t>::value;
+  static_assert(IsByte<In>() || kIsInt16,
+                "inputs of layers are int8, uint8 or int16");
+  static_assert(
+      !std::is_const<Out>::value &&
+          (std::is_same<Out, std::int32_t>::value ||
+           (kIsInt16 ? std::is_same<Out, std::int16_t>::value
+                     : IsByte<Out>() || std::is_same<Out, float>::value)),
+      "outputs of layers are int8, uint8, int32 or float, those of "
+      "int16 inputs int16 or int32");
 }
 
 }  // namespace ruy_like::quantize_internal

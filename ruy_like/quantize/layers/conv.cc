@@ -28,6 +28,10 @@ absl::Status CheckConvolution(const LayerCall& call, const Layer& layer,
       const auto expected,
       OutputShape(input.shape, window, weights->channels()));
   RUY_LIKE_RETURN_IF_ERROR(CheckTensors(input, call.output, expected));
+  if (input.scalar == Scalar::kI16 && input.shape.order != TensorOrder::kNhwc) {
+    return Invalid("convolutions of int16 are for NHWC, input is ",
+                   Describe(input));
+  }
   std::ptrdiff_t depth;
   if (input.shape.channels % weights->groups() != 0 ||
       !CheckedMul(window.kernel_height, window.kernel_width, &depth) ||
@@ -70,6 +74,7 @@ constexpr std::ptrdiff_t kMinPart = 256;
 // ForEachRange deals with smaller elements than some of our patches.
 constexpr std::ptrdiff_t kMaxGatherBytes = 64 * 1024;
 
+// `depth` in bytes.
 Plan MakePlan(const TensorShape& input, const TensorShape& output,
               const Window& window, std::ptrdiff_t depth, int max_threads) {
   Plan plan = {};
@@ -99,15 +104,19 @@ class Convolution {
         layer_(layer),
         plan_(plan),
         groups_(layer.packed->groups()),
+        element_bytes_(BytesOf(call.input.scalar, 1)),
         patches_(patches),
         im2col_{static_cast<const std::uint8_t*>(call.input.data),
                 call.input.shape,
                 window,
                 call.output.shape.height,
                 call.output.shape.width,
-                call.input.shape.channels / groups_,
+                call.input.shape.channels / groups_ * element_bytes_,
                 /*first_channel=*/0,
-                static_cast<std::uint8_t>(call.input.params.zero_point)} {}
+                static_cast<std::uint8_t>(call.input.params.zero_point)} {
+    // Its channels are bytes.
+    im2col_.input_shape.channels *= element_bytes_;
+  }
 
   absl::Status Run() {
     for (std::ptrdiff_t image = 0; image < plan_.images; ++image) {
@@ -132,9 +141,9 @@ class Convolution {
       rhs = InputInPlace(image);
     } else {
       RUY_LIKE_RETURN_IF_ERROR(Gather(image, first, end));
-      rhs = {patches_, im2col_.Depth(), end - first,
+      rhs = {patches_, im2col_.Depth() / element_bytes_, end - first,
              plan_.is_nhwc ? Order::kColMajor : Order::kRowMajor,
-             plan_.patch_stride};
+             plan_.patch_stride / element_bytes_};
     }
     return layer_.Multiply(group, rhs, call_.context,
                            Destination(image, group, first, end));
@@ -146,8 +155,8 @@ class Convolution {
         im2col_.input +
         im2col_.first_channel * (plan_.is_nhwc ? 1 : plan_.positions);
     if (plan_.is_nhwc) {
-      return {group, im2col_.channels, plan_.positions, Order::kColMajor,
-              shape.channels};
+      return {group, im2col_.channels / element_bytes_, plan_.positions,
+              Order::kColMajor, shape.channels};
     }
     return {group + image * shape.channels * plan_.positions, im2col_.channels,
             plan_.positions, Order::kRowMajor, plan_.positions};
@@ -198,6 +207,7 @@ class Convolution {
   const Layer& layer_;
   const Plan& plan_;
   const std::ptrdiff_t groups_;
+  const std::ptrdiff_t element_bytes_;
   std::uint8_t* const patches_;
   Im2Col im2col_;
 };
@@ -212,11 +222,12 @@ absl::Status Conv2D(const Erased& input, const LayerSource& source,
     Layer own(call);
     const Layer& layer = source.made != nullptr ? *source.made : own;
     RUY_LIKE_RETURN_IF_ERROR(CheckConvolution(call, layer, window));
-    const Plan plan =
-        MakePlan(input.shape, output.shape, window, layer.packed->depth(),
-                 context->max_num_threads());
+    const Plan plan = MakePlan(input.shape, output.shape, window,
+                               BytesOf(input.scalar, layer.packed->depth()),
+                               context->max_num_threads());
     const PackedWeights& weights = *layer.packed;
-    if (weights.groups() > 1 && weights.groups() == input.shape.channels) {
+    if (weights.groups() > 1 && weights.groups() == input.shape.channels &&
+        weights.grouped() != nullptr) {
       const DepthwiseWeights* const depthwise =
           weights.grouped()->Depthwise(weights.params());
       if (depthwise != nullptr) {

@@ -2,7 +2,8 @@
 // matrix product by gathering what each output element sees.
 //
 // Called by conv.cc, for a range of output positions at a time. Moves bytes; it
-// knows no more of int8 and uint8 than the byte that stands for padding.
+// knows no more of int8 and uint8 than the byte that stands for padding. To
+// kNhwc, a channel of int16 is two of bytes.
 #ifndef RUY_LIKE_QUANTIZE_LAYERS_IM2COL_H_
 #define RUY_LIKE_QUANTIZE_LAYERS_IM2COL_H_
 

@@ -93,10 +93,16 @@ absl::Span<const QuantParams> Layer::WeightParams() const {
 
 absl::Status Layer::Check(const Erased& given_bias) const {
   if (Channels() == 0) return Invalid("weights are empty");
+  if (packed != nullptr && packed->for_int16() != (in == Scalar::kI16)) {
+    return Invalid("the input is ", ScalarName(in), ", weights are packed for ",
+                   packed->for_int16() ? "int16" : "8 bits");
+  }
   RUY_LIKE_ASSIGN_OR_RETURN(
       const auto largest,
-      LargestSum(packed != nullptr ? packed->depth() : depthwise->taps(),
-                 WeightParams()[0], in, input));
+      LargestSum(packed != nullptr
+                     ? packed->magnitude()
+                     : depthwise->taps() * LargestWeight(WeightParams()[0]),
+                 in, input));
   return CheckBias(given_bias, Channels(), largest);
 }
 
@@ -110,7 +116,7 @@ void Layer::Place(Carver* carver) {
   if (is_float && (HasTable() || is_made_once)) {
     float_bias = carver->Take<float>(padded);
   }
-  if (!Is8Bit(out)) return;
+  if (!IsActivation(out)) return;
   const auto multipliers = static_cast<std::ptrdiff_t>(WeightParams().size());
   if (rounding == MultiplierRounding::kFloat) {
     scales = carver->Take<float>(multipliers);
@@ -141,7 +147,7 @@ absl::Status Layer::Fill(const Erased& given_bias) {
     }
     bias = copy != nullptr ? copy : given_bias.data;
   }
-  if (Is8Bit(out)) {
+  if (IsActivation(out)) {
     RUY_LIKE_RETURN_IF_ERROR(scales != nullptr ? FillScales()
                                                : FillMultipliers());
   }
@@ -155,6 +161,9 @@ absl::Status Layer::FillMultipliers() {
       ProductMultipliers(weights, input, output, LowestOf(out), HighestOf(out),
                          absl::MakeSpan(fixedpoint, weights.size()),
                          absl::MakeSpan(exponent, weights.size())));
+  for (std::size_t i = 0; in == Scalar::kI16 && i < weights.size(); ++i) {
+    fixedpoint[i] = RoundTo15Bits({fixedpoint[i], exponent[i]}).fixedpoint;
+  }
   if (!HasTable()) return absl::OkStatus();
   const auto channels = static_cast<std::size_t>(Channels());
   for (std::size_t c = 0; c < channels; ++c) {
@@ -289,9 +298,9 @@ absl::StatusOr<QuantizedLayer> QuantizedLayer::MakeErased(
       return Invalid("layers have no rounding ", static_cast<int>(rounding),
                      ": kOnce and kFloat alone");
     }
-    RUY_LIKE_RETURN_IF_ERROR(qi::CheckParams("input", in, input));
-    if (Is8Bit(out))
-      RUY_LIKE_RETURN_IF_ERROR(qi::CheckParams("output", out, output));
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckActivation("input", in, input));
+    if (qi::IsActivation(out))
+      RUY_LIKE_RETURN_IF_ERROR(qi::CheckActivation("output", out, output));
     if (table != nullptr) {
       if (table->out() != out || table->output() != output) {
         return Invalid("the table makes ", ScalarName(table->out()),

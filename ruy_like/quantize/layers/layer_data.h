@@ -77,7 +77,8 @@ struct Layer {
       return tensor.scalar == lookup->out() &&
              tensor.params == lookup->output();
     }
-    return tensor.scalar == out && (!Is8Bit(out) || tensor.params == output);
+    return tensor.scalar == out &&
+           (!IsActivation(out) || tensor.params == output);
   }
   // The output tensor as it is before the lookup.
   Erased BeforeLookup(Erased tensor) const {
@@ -118,8 +119,8 @@ struct Layer {
   bool is_made_once = false;
   std::int32_t* int_bias = nullptr;
   float* float_bias = nullptr;
-  // 8-bit outputs: of products one multiplier for each of WeightParams, a scale
-  // if rounding is kFloat; of depthwise and grouped layers the table.
+  // Quantized outputs: of products one multiplier for each of WeightParams, a
+  // scale if rounding is kFloat; of depthwise and grouped layers the table.
   MultiplierRounding rounding = MultiplierRounding::kOnce;
   std::int32_t* fixedpoint = nullptr;
   int* exponent = nullptr;

@@ -52,13 +52,13 @@ class BiasScales {
   // quantized.
   absl::Status Adapt(const Matrix<float>& weights, absl::Span<const float> bias,
                      std::vector<QuantParams>* params) const {
-    RUY_LIKE_RETURN_IF_ERROR(CheckParams("input", in_, input_));
-    if (Is8Bit(out_)) {
-      RUY_LIKE_RETURN_IF_ERROR(CheckParams("output", out_, output_));
+    RUY_LIKE_RETURN_IF_ERROR(CheckActivation("input", in_, input_));
+    if (IsActivation(out_)) {
+      RUY_LIKE_RETURN_IF_ERROR(CheckActivation("output", out_, output_));
     }
     RUY_LIKE_ASSIGN_OR_RETURN(
         const auto largest_sum,
-        LargestSum(weights.layout().cols(), (*params)[0], in_, input_));
+        LargestSum(Magnitude(weights, *params), in_, input_));
     const std::int64_t largest_bias = std::min<std::int64_t>(
         std::int64_t{1} << 30,
         std::numeric_limits<std::int32_t>::max() - largest_sum);
@@ -82,6 +82,25 @@ class BiasScales {
   }
 
  private:
+  // At least PackedWeights::magnitude(). That of any weights, but for int16,
+  // where it would leave little depth.
+  std::int64_t Magnitude(const Matrix<float>& weights,
+                         const std::vector<QuantParams>& params) const {
+    const std::ptrdiff_t cols = weights.layout().cols();
+    if (Is8Bit(in_)) return cols * LargestWeight(params[0]);
+    double largest = 0;
+    for (std::ptrdiff_t row = 0; row < weights.layout().rows(); ++row) {
+      const auto channel = static_cast<std::size_t>(row) % params.size();
+      double sum = 0.5 * static_cast<double>(cols);
+      for (std::ptrdiff_t col = 0; col < cols; ++col) {
+        sum += std::abs(Element(weights, row, col) / params[channel].scale);
+      }
+      largest = std::max(largest, sum);
+    }
+    return static_cast<std::int64_t>(std::min(
+        largest, static_cast<double>(cols * LargestWeight(params[0]))));
+  }
+
   // `own`, if that will do.
   absl::StatusOr<float> ScaleFor(std::size_t channel, float bias,
                                  double largest_bias, float own,
@@ -93,7 +112,7 @@ class BiasScales {
     const double step = static_cast<double>(input_.scale) * own;
     if (magnitude <= step * largest_bias) {
       // A bias that loses less than 1/512 of a step of the output is good.
-      if (!is_zero || bias == 0 || !Is8Bit(out_) ||
+      if (!is_zero || bias == 0 || !IsActivation(out_) ||
           step <= static_cast<double>(output_.scale) / 256) {
         return own;
       }

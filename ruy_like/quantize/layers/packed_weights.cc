@@ -2,6 +2,7 @@
 #include "ruy_like/quantize/packed_weights.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "ruy_like/base/no_memory.h"
@@ -31,34 +32,40 @@ absl::Status ValidateParams(absl::Span<const QuantParams> params,
   return absl::OkStatus();
 }
 
-// Weights whose layout is valid.
-absl::Status ValidateRange(const Matrix<std::int8_t>& weights,
-                           const QuantParams& params) {
+// PackedWeights::magnitude() of weights whose layout is valid, if they are in
+// range.
+absl::StatusOr<std::int64_t> Magnitude(const Matrix<std::int8_t>& weights,
+                                       const QuantParams& params) {
   const Layout& layout = weights.layout();
   // Rows of nothing may be more than can be counted to.
-  if (layout.cols() == 0) return absl::OkStatus();
+  if (layout.cols() == 0) return 0;
+  std::int64_t largest = 0;
   for (std::ptrdiff_t row = 0; row < layout.rows(); ++row) {
+    std::int64_t sum = 0;
     for (std::ptrdiff_t col = 0; col < layout.cols(); ++col) {
       const std::int8_t value = Element(weights, row, col);
       if (value < params.qmin || value > params.qmax) {
         return Invalid("weight ", value, " of channel ", row,
                        " is outside of [", params.qmin, ", ", params.qmax, "]");
       }
+      sum += std::abs(value - params.zero_point);
     }
+    largest = std::max(largest, sum);
   }
-  return absl::OkStatus();
+  return largest;
 }
 
-// That params go with the weights' rows, and the weights with the params.
-absl::Status CheckWeights(const Matrix<std::int8_t>& weights,
-                          absl::Span<const QuantParams> params) {
+// That params go with the weights' rows, and the weights with the params:
+// Magnitude.
+absl::StatusOr<std::int64_t> CheckWeights(
+    const Matrix<std::int8_t>& weights, absl::Span<const QuantParams> params) {
   RUY_LIKE_RETURN_IF_ERROR(qi::CheckOperand("weights", qi::Erase(weights)));
   const std::ptrdiff_t channels = weights.layout().rows();
   if (channels < 1) {
     return Invalid("weights have no channels");
   }
   RUY_LIKE_RETURN_IF_ERROR(ValidateParams(params, channels));
-  return ValidateRange(weights, params[0]);
+  return Magnitude(weights, params[0]);
 }
 
 // The rows of one group as an operand of Mul, with the weights' zero point and
@@ -102,7 +109,12 @@ absl::StatusOr<PackedWeights> PackedWeights::Pack(
       return Invalid("weights for an unknown order ",
                      static_cast<int>(options.order));
     }
-    RUY_LIKE_RETURN_IF_ERROR(CheckWeights(weights, params));
+    RUY_LIKE_ASSIGN_OR_RETURN(const auto magnitude,
+                              CheckWeights(weights, params));
+    if (options.for_int16 && params[0].zero_point != 0) {
+      return Invalid("the zero point of weights for int16 is ",
+                     params[0].zero_point, ", must be 0");
+    }
     if (options.groups > 1 && weights.layout().cols() == 0) {
       return Invalid("weights of depth 0 in ", options.groups, " groups");
     }
@@ -112,8 +124,11 @@ absl::StatusOr<PackedWeights> PackedWeights::Pack(
     // (Zen 4); 3x3 ones up to 1.2 times.
     PackOptions pack_options;
     pack_options.dst_order = Order::kColMajor;
+    if (options.for_int16) pack_options.pack_for = PackFor::kInt16Operand;
 
     PackedWeights result;
+    result.for_int16_ = options.for_int16;
+    result.magnitude_ = magnitude;
     const std::ptrdiff_t rows = channels / options.groups;
     for (std::ptrdiff_t group = 0; group < options.groups; ++group) {
       RUY_LIKE_ASSIGN_OR_RETURN(
@@ -122,7 +137,8 @@ absl::StatusOr<PackedWeights> PackedWeights::Pack(
                          Side::kLhs, pack_options, context));
       result.packed_.push_back(std::move(packed));
     }
-    if (options.groups > 1 || MayBe3x3(weights.layout(), context)) {
+    if (!options.for_int16 &&
+        (options.groups > 1 || MayBe3x3(weights.layout(), context))) {
       result.grouped_ =
           std::make_shared<quantize_internal::GroupedWeights>(weights);
     }
@@ -137,7 +153,7 @@ absl::StatusOr<PackedWeights> PackedWeights::Pack(
 absl::StatusOr<DepthwiseWeights> DepthwiseWeights::Pack(
     const Matrix<std::int8_t>& weights, absl::Span<const QuantParams> params) {
   return CatchNoMemory([&]() -> absl::StatusOr<DepthwiseWeights> {
-    RUY_LIKE_RETURN_IF_ERROR(CheckWeights(weights, params));
+    RUY_LIKE_RETURN_IF_ERROR(CheckWeights(weights, params).status());
     if (weights.layout().cols() == 0) {
       return Invalid("weights have no taps");
     }

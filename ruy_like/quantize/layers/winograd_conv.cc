@@ -29,8 +29,9 @@ std::ptrdiff_t TileCount(const TensorShape& out) {
 // True if four times a sum without its bias stays within int32: with inputs
 // within 255 of their zero point up to 1827 channels.
 bool SumsFit(const LayerCall& call, const PackedWeights& weights) {
-  const auto largest = LargestSum(weights.depth(), weights.params()[0],
-                                  call.input.scalar, call.input.params);
+  const auto largest =
+      LargestSum(weights.depth() * LargestWeight(weights.params()[0]),
+                 call.input.scalar, call.input.params);
   return largest.ok() && *largest < std::int64_t{1} << 29;
 }
 

@@ -59,4 +59,19 @@ absl::StatusOr<std::ptrdiff_t> QuantizeBias(
   });
 }
 
+absl::StatusOr<std::vector<std::int32_t>> NarrowBias(
+    absl::Span<const std::int64_t> bias) {
+  return CatchNoMemory([&]() -> absl::StatusOr<std::vector<std::int32_t>> {
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckData({"bias", bias}));
+    std::vector<std::int32_t> narrow;
+    for (const std::int64_t value : bias) {
+      narrow.push_back(static_cast<std::int32_t>(value));
+      if (narrow.back() == value) continue;
+      return Invalid("the bias of channel ", narrow.size() - 1, ", ", value,
+                     ", does not fit int32");
+    }
+    return narrow;
+  });
+}
+
 }  // namespace ruy_like

@@ -57,6 +57,14 @@ absl::StatusOr<QuantizedMultiplier> QuantizeMultiplier(double multiplier) {
   });
 }
 
+QuantizedMultiplier RoundTo15Bits(QuantizedMultiplier multiplier) {
+  constexpr std::int64_t kUnit = 1 << 16;
+  const std::int64_t units = (multiplier.fixedpoint + kUnit / 2) / kUnit;
+  multiplier.fixedpoint =
+      static_cast<std::int32_t>(std::min<std::int64_t>(units, 32767) * kUnit);
+  return multiplier;
+}
+
 std::int32_t SaturatingRoundingDoublingHighMul(std::int32_t a, std::int32_t b) {
   if (a == kMinInt32 && b == kMinInt32) return kMaxInt32;
   const std::int64_t product = static_cast<std::int64_t>(a) * b;

@@ -29,6 +29,7 @@ ConvProblem<In, Out> RandomConv(std::uint64_t seed) {
   p.in_shape = RandomShape(
       p.window, p.groups * (rng.OneIn(4) ? 1 : rng.Between(1, 20)), &rng);
   p.out_shape.channels = p.groups * rng.Between(1, 20);
+  if (sizeof(In) == 2) p.in_shape.order = TensorOrder::kNhwc;
   FillConvProblem(&rng, &p);
   return p;
 }
@@ -54,6 +55,13 @@ TEST_P(ConvTest, EqualsReference) {
           RandomConv<decltype(in), decltype(out)>(seed + 1000 * i),
           i == 6 ? nullptr : &workspace, &context_);
     });
+    if (seed % 4 < 2) {
+      ExpectEqualsReference(RandomConv<std::int16_t, std::int16_t>(seed),
+                            &workspace, &context_);
+    } else if (seed % 4 == 2) {
+      ExpectEqualsReference(RandomConv<std::int16_t, std::int32_t>(seed),
+                            nullptr, &context_);
+    }
     if (HasFatalFailure()) return;
   }
 }
@@ -67,6 +75,11 @@ TEST_P(ConvTest, LargeImagesEqualReference) {
       ExpectEqualsReference(
           MakeConvProblem<std::int8_t, std::int8_t>(7, Square(3, 1, 1, 1),
                                                     {2, 37, 61, 48, order}, 5),
+          &workspace, &context_);
+      if (order == TensorOrder::kNchw) continue;
+      ExpectEqualsReference(
+          MakeConvProblem<std::int16_t, std::int16_t>(
+              8, Square(3, 1, 1, 1), {1, 37, 61, 24, order}, 5),
           &workspace, &context_);
     }
   }
@@ -336,6 +349,19 @@ TEST(ConvErrorTest, BadInputChangesNothing) {
   EXPECT_OK(call.Run());
   out.resize(CountOf(p.out_shape));
   EXPECT_THAT(out, ElementsAreArray(p.Reference()));
+}
+
+TEST(ConvErrorTest, Int16IsForNhwc) {
+  auto p = MakeConvProblem<std::int16_t, std::int16_t>(
+      5, Window(), {1, 3, 3, 2, TensorOrder::kNchw}, 2);
+  Context context;
+  ASSERT_VALUE(const auto weights, PackWeights(p, &context));
+  std::vector<std::int16_t> out(CountOf(p.out_shape), 77);
+  TensorView<std::int16_t> output{out.data(), p.out_shape, p.out_params};
+  ExpectStatus(Conv2D(p.Input(), weights, BiasSpan<std::int16_t>(p.bias),
+                      p.window, nullptr, &context, &output),
+               kInvalid, {"NHWC", "1x3x3x2 NCHW"});
+  EXPECT_THAT(out, Each(77));
 }
 
 TEST(PackedWeightsTest, BadInput) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ruy_like/quantize/bias.h"
 #include "test/quantize/expect_conv.h"
 #include "test/quantize/reference_conv.h"
 #include "test/support/test_util.h"
@@ -46,6 +47,84 @@ TEST(FullyConnectedTest, Golden) {
   EXPECT_THAT(out, ElementsAre(4, 3, 13, 3));
 }
 
+// By TensorFlow Lite's rule: bias of int64, sums 3960000, -2231000, 684795 and
+// 6384670, multipliers (28447 / 2^15) * 2^-8 and (20351 / 2^15) * 2^-8, rounded
+// half up. With 31 bits three of the results would be 13430, -5413 and 15490.
+TEST(FullyConnectedTest, GoldenOfInt16) {
+  Context context;
+  const std::vector<std::int16_t> x = {1000,   -2000, 30000,
+                                       -32768, 32767, 12345};
+  const std::vector<std::int8_t> w = {10, -20, 127, -127, 127, 5};
+  const QuantParams in = {0.0003f, 0, -32768, 32767},
+                    result = {0.00115f, 0, -32768, 32767};
+  PackWeightsOptions options;
+  options.for_int16 = true;
+  ASSERT_VALUE(const auto weights,
+               PackedWeights::Pack(RowMajorOf(w, 2, 3),
+                                   {ParamsOf(0.013f, 0), ParamsOf(0.0093f, 0)},
+                                   &context, options));
+  ASSERT_VALUE(const auto bias, NarrowBias({100000, -2000000}));
+  ASSERT_VALUE(const auto layer,
+               (QuantizedLayer::Make<std::int16_t, std::int16_t>(weights, bias,
+                                                                 in, result)));
+  std::vector<std::int16_t> out(4);
+  TensorView<std::int16_t> output{out.data(), Features(2, 2), result};
+  const TensorView<const std::int16_t> input{x.data(), Features(2, 3), in};
+  ASSERT_OK(FullyConnected(input, layer, &context, &output));
+  EXPECT_THAT(out, ElementsAre(13429, -5412, 2322, 15489));
+  output.params.qmin = 0;
+  ASSERT_OK(FullyConnected(input, weights, bias, nullptr, &context, &output));
+  EXPECT_THAT(out, ElementsAre(13429, 0, 2322, 15489));
+}
+
+TEST(FullyConnectedTest, WhatInt16Refuses) {
+  Context context;
+  const std::vector<std::int8_t> w(6, 127);
+  const std::vector<std::int16_t> x(3, 1);
+  std::vector<std::int32_t> out(2, 77);
+  PackWeightsOptions options;
+  options.for_int16 = true;
+  const auto pack = [&](const QuantParams& params) {
+    return PackedWeights::Pack(RowMajorOf(w, 2, 3), {params}, &context,
+                               options);
+  };
+  ExpectStatus(pack(ParamsOf(1, 3)).status(), kInvalid, {"int16 is 3"});
+  const auto run = [&](const PackedWeights& weights, std::int32_t zero_point,
+                       std::vector<std::int32_t> bias) {
+    TensorView<std::int32_t> output{out.data(), Features(1, 2), {}};
+    return FullyConnected(
+        TensorView<const std::int16_t>{
+            x.data(), Features(1, 3), {1, zero_point, -32768, 32767}},
+        weights, bias, nullptr, &context, &output);
+  };
+  ASSERT_VALUE(const auto weights, pack(ParamsOf(1, 0)));
+  ExpectStatus(run(weights, -1, {}), kInvalid, {"zero point is -1"});
+  // 3 * 127 * 32768 and this exceed int32 by 1.
+  ExpectStatus(run(weights, 0, {0, -2134999040}), kInvalid, {"channel 1"});
+  options.for_int16 = false;
+  ExpectStatus(run(pack(ParamsOf(1, 0)).value(), 0, {}), kInvalid,
+               {"input is int16", "packed for 8 bits"});
+  EXPECT_THAT(out, Each(77));
+  EXPECT_OK(run(weights, 0, {0, -2134999039}));
+  const std::vector<std::int8_t> bytes(3, 1);
+  TensorView<std::int32_t> output{out.data(), Features(1, 2), {}};
+  ExpectStatus(
+      FullyConnected(
+          TensorView<const std::int8_t>{bytes.data(), Features(1, 3), {}},
+          weights, {}, nullptr, &context, &output),
+      kInvalid, {"input is int8", "packed for int16"});
+  // As many weights as TensorFlow Lite adds up in int64.
+  const std::vector<std::int8_t> deep(517, 127);
+  options.for_int16 = true;
+  ASSERT_VALUE(const auto too_deep,
+               PackedWeights::Pack(RowMajorOf(deep, 1, 517), {ParamsOf(1, 0)},
+                                   &context, options));
+  ExpectStatus(QuantizedLayer::Make<std::int16_t, std::int32_t>(
+                   too_deep, {}, {1, 0, -32768, 32767}, {})
+                   .status(),
+               kInvalid, {"may overflow int32", "65659", "65535 are safe"});
+}
+
 class FullyConnectedPathTest : public PathTest {};
 RUY_LIKE_INSTANTIATE_PER_PATH(FullyConnectedPathTest);
 
@@ -57,8 +136,7 @@ void ExpectEqualsReference(std::uint64_t seed, Workspace* workspace,
   p.in_shape = Features(rng.Between(1, 20), rng.Between(1, 300));
   p.out_shape.channels = rng.Between(1, 70);
   FillConvProblem(&rng, &p);
-  ASSERT_VALUE(const auto weights,
-               PackedWeights::Pack(p.WeightMatrix(), p.weight_params, context));
+  ASSERT_VALUE(const auto weights, PackWeights(p, context));
   std::vector<Out> out(CountOf(p.out_shape));
   TensorView<Out> output{out.data(), p.out_shape, p.out_params};
   // Not const, and an image that is to be flattened.
@@ -123,6 +201,9 @@ TEST_P(FullyConnectedPathTest, EqualsReference) {
       ExpectEqualsReference<decltype(in), decltype(out)>(
           seed, i == 1 ? nullptr : &workspace, &context_);
     });
+    ExpectEqualsReference<std::int16_t, std::int16_t>(seed, &workspace,
+                                                      &context_);
+    ExpectEqualsReference<std::int16_t, std::int32_t>(seed, nullptr, &context_);
     if (HasFatalFailure()) return;
   }
 }

@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ruy_like/quantize/bias.h"
@@ -382,6 +384,50 @@ TEST_F(MakeLayerTest, EqualsItsSteps) {
   out_.assign(out_.size(), 77);
   ASSERT_OK(Conv2D(Input(), layer, Window(), nullptr, &context_, &output));
   EXPECT_EQ(out_, expected);
+}
+
+// int16 to int16: half a step of each weight, and the multiplier's 15 bits.
+TEST_F(MakeLayerTest, OfInt16ComputesTheFloatLayer) {
+  constexpr std::ptrdiff_t kDeep = 2000;
+  const auto x = RandomVector<std::int16_t>(2 * kDeep, 3);
+  std::vector<float> w;
+  Rng rng(4);
+  for (std::ptrdiff_t i = 0; i < 2 * kDeep; ++i) {
+    w.push_back(static_cast<float>(std::pow(rng.Signed(), 5)));
+  }
+  const float bias[] = {3, -400};
+  const QuantParams in = {0.01f, 0, -32768, 32767},
+                    out = {0.25f, 0, -32768, 32767};
+  ASSERT_VALUE(const auto layer,
+               (MakeFullyConnected<std::int16_t, std::int16_t>(
+                   RowMajorOf(w, 2, kDeep), bias, in, out, &context_)));
+  std::vector<std::int16_t> y(4);
+  TensorView<std::int16_t> output{y.data(), {2, 1, 1, 2}, out};
+  ASSERT_OK(FullyConnected(
+      TensorView<const std::int16_t>{x.data(), {2, 1, 1, kDeep}, in}, layer,
+      &context_, &output));
+  for (int i = 0; i < 4; ++i) {
+    double sum = bias[i % 2], lost = 0;
+    for (std::ptrdiff_t k = 0; k < kDeep; ++k) {
+      const double value = 0.01f * x[i / 2 * kDeep + k];
+      sum += value * w[i % 2 * kDeep + k];
+      lost += value * value / (127.0 * 127 * 12);
+    }
+    EXPECT_NEAR(y[i] * 0.25, sum, 5 * std::sqrt(lost) + 0.25) << i;
+  }
+  const std::vector<float> ones(2 * kDeep, 1);
+  EXPECT_CODE(kInvalid,
+              (MakeFullyConnected<std::int16_t, std::int16_t>(
+                  RowMajorOf(ones, 2, kDeep), bias, in, out, &context_)));
+  // The activations' zero points.
+  for (const auto& [input, result] :
+       {std::pair(in, QuantParams{0.1f, 1, -32768, 32767}),
+        std::pair(QuantParams{0.1f, 1, -32768, 32767}, out)}) {
+    ExpectStatus(MakeFullyConnected<std::int16_t, std::int16_t>(
+                     RowMajorOf(w, 2, kDeep), bias, input, result, &context_)
+                     .status(),
+                 kInvalid, {"zero point is 1, must be 0 for int16"});
+  }
 }
 
 // Biases fit the sums' parameters: a table's steps are far finer here.

@@ -44,6 +44,15 @@ TEST(QuantizeBiasTest, NothingIsOk) {
   EXPECT_OK(QuantizeBias({}, Scale(1), {}, {}));
 }
 
+TEST(NarrowBiasTest, KeepsWhatFits) {
+  ASSERT_VALUE(const auto narrow, NarrowBias({-5, INT32_MIN, INT32_MAX}));
+  EXPECT_THAT(narrow, ElementsAre(-5, INT32_MIN, INT32_MAX));
+  ExpectStatus(NarrowBias({0, std::int64_t{1} << 31}).status(), kInvalid,
+               {"channel 1, 2147483648"});
+  ExpectStatus(NarrowBias(absl::Span<const std::int64_t>(nullptr, 2)).status(),
+               kInvalid, {"null data"});
+}
+
 TEST(QuantizeBiasTest, BadInputChangesNothing) {
   std::vector<std::int32_t> quantized(2, 7);
   const auto out = absl::MakeSpan(quantized);

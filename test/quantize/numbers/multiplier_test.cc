@@ -180,6 +180,20 @@ TEST(MultiplyByQuantizedMultiplierTest, IsMulsRequantization) {
   }
 }
 
+TEST(RoundTo15BitsTest, Goldens) {
+  const auto round = [](std::int32_t fixedpoint) {
+    const QuantizedMultiplier rounded = RoundTo15Bits({fixedpoint, -3});
+    EXPECT_EQ(rounded.exponent, -3);
+    return rounded.fixedpoint;
+  };
+  EXPECT_EQ(round(0), 0);
+  EXPECT_EQ(round(0x40000000), 0x40000000);
+  EXPECT_EQ(round(0x40007FFF), 0x40000000);
+  EXPECT_EQ(round(0x40008000), 0x40010000);
+  EXPECT_EQ(round(0x7FFE8000), 0x7FFF0000);
+  EXPECT_EQ(round(INT32_MAX), 0x7FFF0000);
+}
+
 TEST(LegacyMultiplierTest, Goldens) {
   EXPECT_EQ(SaturatingRoundingDoublingHighMul(INT32_MIN, INT32_MIN), INT32_MAX);
   EXPECT_EQ(SaturatingRoundingDoublingHighMul(INT32_MIN, INT32_MAX),
