@@ -185,7 +185,7 @@ TEST_P(WinogradConvTest, EndsInATable) {
                      table.output(), MultiplierRounding::kOnce, &table)));
     std::vector<std::uint8_t> out(CountOf(p.out_shape)), expected;
     TensorView<std::uint8_t> output{out.data(), p.out_shape, table.output()};
-    ASSERT_OK(Conv2D(p.Input(), layer, p.window, &context_, &output));
+    ASSERT_OK(Conv2D(p.Input(), layer, p.window, nullptr, &context_, &output));
     for (const std::int8_t x : p.Reference()) {
       expected.push_back(table[static_cast<std::uint8_t>(x)]);
     }
