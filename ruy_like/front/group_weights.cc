@@ -176,23 +176,6 @@ void PackPanel(const Source& source, std::ptrdiff_t panel, char* image) {
   }
 }
 
-struct PackTask {
-  const Source* source;
-  char* image;
-};
-
-// How many panels one call of RunParallel's function packs.
-constexpr std::ptrdiff_t kCallPanels = 16;
-
-void PackPanels(void* argument, int i) {
-  const PackTask& task = *static_cast<const PackTask*>(argument);
-  const std::ptrdiff_t end =
-      std::min(task.source->shape.panels, (i + 1) * kCallPanels);
-  for (std::ptrdiff_t panel = i * kCallPanels; panel < end; ++panel) {
-    PackPanel(*task.source, panel, task.image);
-  }
-}
-
 absl::Status NoMemoryFor(const GroupShape& shape) {
   return absl::ResourceExhaustedError(absl::StrCat(
       "no memory for ", shape.image_bytes, " bytes of packed weights"));
@@ -208,7 +191,8 @@ absl::StatusOr<PackedGroupWeights> PackChecked(const Source& source,
   }
   char* const image = static_cast<char*>(result->data.storage.data());
   std::memset(image, 0, source.shape.image_bytes);
-  PackTask task = {&source, image};
+  // How many panels a call packs.
+  constexpr std::ptrdiff_t kCallPanels = 16;
   // Panels without depth take no memory: there may be any number of them.
   const std::ptrdiff_t panels =
       source.shape.depth == 0 ? 0 : source.shape.panels;
@@ -217,9 +201,14 @@ absl::StatusOr<PackedGroupWeights> PackChecked(const Source& source,
   if (calls > 1 && calls < (1 << 30)) {
     if (!LockForCall(context)) return DeadlockError();
     MutexLock lock(&context->mutex, std::adopt_lock);
-    int threads;
-    RUY_LIKE_RETURN_IF_ERROR(RunParallel(static_cast<int>(calls), &PackPanels,
-                                         &task, context, &threads));
+    const auto pack_panels = [&](int i) {
+      const std::ptrdiff_t end = std::min(panels, (i + 1) * kCallPanels);
+      for (std::ptrdiff_t panel = i * kCallPanels; panel < end; ++panel) {
+        PackPanel(source, panel, image);
+      }
+    };
+    RUY_LIKE_RETURN_IF_ERROR(
+        RunParallel(static_cast<int>(calls), pack_panels, context));
   } else {
     for (std::ptrdiff_t panel = 0; panel < panels; ++panel) {
       PackPanel(source, panel, image);

@@ -132,27 +132,6 @@ void SetFacts(const Packing& packing, Side side, PackedOperand* result) {
   result->width = packing.operand.width;
 }
 
-// What the threads that pack share: parts of `step` pieces each.
-struct PackJob {
-  const PackedSide* side;
-  const ImagePieces* pieces;
-  std::ptrdiff_t step;
-  std::atomic<std::uint64_t> checksum{0};
-
-  static void PackPart(void* argument, int part) {
-    // As while multiplying: floats become doubles without their denormals.
-    const ScopedFloatState float_state(FloatState::kFlushDenormals);
-    PackJob* const job = static_cast<PackJob*>(argument);
-    const ImagePieces& pieces = *job->pieces;
-    const std::ptrdiff_t first = part * job->step;
-    const std::ptrdiff_t end = std::min(first + job->step, pieces.count());
-    job->side->Pack(pieces.Start(first), pieces.Start(end));
-    std::uint64_t sum = 0;
-    for (std::ptrdiff_t i = first; i < end; ++i) sum += pieces.Checksum(i);
-    job->checksum.fetch_add(sum, std::memory_order_relaxed);
-  }
-};
-
 // Pieces that are packed together. A deep piece is one panel, which takes 16 to
 // 64 bytes of each level; where the levels lie far apart, each of these is a
 // page of its own. Then as many pieces as take `kRunBytes` of a level
@@ -173,19 +152,27 @@ absl::Status PackPieces(const PackedSide& side, ContextImpl* context,
                         std::uint64_t* checksum)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
   const ImagePieces pieces(side);
-  PackJob job;
-  job.side = &side;
-  job.pieces = &pieces;
-  job.step = PiecesPerPart(side, pieces, MaxThreads(*context, 0));
+  const std::ptrdiff_t step =
+      PiecesPerPart(side, pieces, MaxThreads(*context, 0));
+  std::atomic<std::uint64_t> sum{0};
+  const auto pack_part = [&](int part) {
+    // As while multiplying: floats become doubles without their denormals.
+    const ScopedFloatState float_state(FloatState::kFlushDenormals);
+    const std::ptrdiff_t first = part * step;
+    const std::ptrdiff_t end = std::min(first + step, pieces.count());
+    side.Pack(pieces.Start(first), pieces.Start(end));
+    std::uint64_t sum_of_part = 0;
+    for (std::ptrdiff_t i = first; i < end; ++i) {
+      sum_of_part += pieces.Checksum(i);
+    }
+    sum.fetch_add(sum_of_part, std::memory_order_relaxed);
+  };
   // Each packs 256 KiB or so: they are few enough for an int.
-  const auto parts = static_cast<int>(CeilDiv(pieces.count(), job.step));
+  const auto parts = static_cast<int>(CeilDiv(pieces.count(), step));
   if (parts > 0) {
-    int threads;
-    RUY_LIKE_RETURN_IF_ERROR(
-        RunParallel(parts, &PackJob::PackPart, &job, context, &threads));
+    RUY_LIKE_RETURN_IF_ERROR(RunParallel(parts, pack_part, context));
   }
-  *checksum =
-      job.checksum.load(std::memory_order_relaxed) + pieces.SumsChecksum();
+  *checksum = sum + pieces.SumsChecksum();
   return absl::OkStatus();
 }
 

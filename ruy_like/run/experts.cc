@@ -28,13 +28,7 @@ absl::Status ForColumns(ptrdiff_t columns, int threads, const Work& work,
     const ScopedFloatState float_state(FloatState::kDefault);
     for (ptrdiff_t c = thread; c < columns; c += threads) work(c, thread);
   };
-  int used;
-  return RunParallel(
-      threads,
-      [](void* argument, int thread) {
-        (*static_cast<decltype(&share)>(argument))(thread);
-      },
-      const_cast<void*>(static_cast<const void*>(&share)), context, &used);
+  return RunParallel(threads, share, context);
 }
 
 }  // namespace

@@ -31,6 +31,18 @@ int MaxThreads(const ContextImpl& context, int call_limit);
 absl::Status RunParallel(int count, void (*function)(void* argument, int i),
                          void* argument, ContextImpl* context, int* threads)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
+// The same with function(i).
+template <typename Function>
+absl::Status RunParallel(int count, const Function& function,
+                         ContextImpl* context)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
+  const auto call = [](void* argument, int i) {
+    (*static_cast<const Function*>(argument))(i);
+  };
+  int threads;
+  return RunParallel(count, call, const_cast<Function*>(&function), context,
+                     &threads);
+}
 
 // Locks the Context for a call. False, with nothing locked, if waiting could
 // deadlock, since this thread runs a task that the call which holds the Context
