@@ -481,12 +481,4 @@ KernelChoice SelectKernelForPacked(const KernelQuery& query,
   return choice;
 }
 
-std::string WhyNot(const Kernel& kernel, const KernelQuery& query,
-                   bool swap_sides) {
-  const KernelQuery seen = swap_sides ? Swapped(query) : query;
-  if (IsTooSmallFor(kernel, seen)) return "setting it up takes longer";
-  const char* obstacle = Obstacle(kernel, seen);
-  return obstacle == nullptr ? "" : obstacle;
-}
-
 }  // namespace ruy_like

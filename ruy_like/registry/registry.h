@@ -9,7 +9,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "absl/base/attributes.h"
@@ -157,11 +156,6 @@ PackedLayout LayoutFor(const KernelChoice& choice, Side side, Side kernel_side);
 KernelChoice SelectKernelForPacked(
     const KernelQuery& query, const SidePair<const PackedLayout*>& packed,
     Path permitted, std::vector<Rejection>* rejections = nullptr);
-
-// Why `kernel`, with or without swapped sides, does not serve the query; empty
-// when it does.
-std::string WhyNot(const kernels::Kernel& kernel, const KernelQuery& query,
-                   bool swap_sides);
 
 // The kernel's routine for cores that issue in order, or for others.
 inline kernels::KernelFn* RoutineFor(const kernels::Kernel& kernel,

@@ -355,13 +355,12 @@ std::vector<KernelQuery> ManyQueries() {
   return queries;
 }
 
-TEST(SelectKernelTest, AChoiceIsPermittedAndApplies) {
+TEST(SelectKernelTest, AChoiceIsPermitted) {
   for (const Path path : PathsBestFirst(CompiledPaths())) {
     for (const KernelQuery& query : ManyQueries()) {
       const KernelChoice choice = SelectKernel(query, path | Path::kPortable);
       ASSERT_NE(choice.kernel, nullptr);
       EXPECT_NE(choice.path & (path | Path::kPortable), Path::kNone);
-      ASSERT_EQ(WhyNot(*choice.kernel, query, choice.swap_sides), "");
     }
   }
 }
@@ -450,17 +449,6 @@ TEST(SelectKernelTest, TheTransposeTakesTheSameKernel) {
       ASSERT_NE(choice.swap_sides, other.swap_sides) << choice.kernel->name;
     }
   }
-}
-
-TEST(WhyNotTest, TellsWhy) {
-  const KernelChoice choice =
-      SelectKernel(Query(kF32, kF32, 50, 50, 50), Path::kPortable);
-  ASSERT_NE(choice.kernel, nullptr);
-  EXPECT_NE(WhyNot(*choice.kernel, Bytes(50, 50, 50), false), "");
-  EXPECT_EQ(WhyNot(*choice.kernel, Query(kF32, kF32, 9, 9, 9), false), "");
-  EXPECT_NE(WhyNot(*choice.kernel, Query(kF32, kF32, 9, 9, 9, kRow, kCol, kRow),
-                   false),
-            "");
 }
 
 }  // namespace
