@@ -14,7 +14,7 @@ namespace {
 // 16-byte aligned and lie `stride` apart, a multiple of 16. Interleaving
 // registers i and i + 4, three times, transposes them.
 //
-// V: a trait of 128-bit vectors (simd_128.h), on x86 BytesX86.
+// V: a trait of 128-bit vectors (simd_128.h).
 template <class V>
 struct ByteRows {
   typename V::Int pairs[8];

@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #include "ruy_like/scalar.h"
-#include "ruy_like/simd/bytes_x86.h"
 #include "ruy_like/simd/loops.h"
+#include "ruy_like/simd/simd_sse.h"
 #include "ruy_like/simd/x86_intrinsics.h"
 
 namespace ruy_like::kernels {

@@ -1,11 +1,12 @@
 // Back-end: the 128-bit SIMD trait of x86 processors with AVX but without AVX2
 // that kernels and epilogue are templates of.
 //
-// Included by kernels/avx.cc and pack/avx.cc. AVX has 256 bits for floats
-// alone, so that integers take SSE4.1's instructions, in AVX's encoding with
-// three operands. simd_vectors.h has all but what is an instruction here that
-// the compiler does not find. Shifts take one count for all lanes, and there is
-// no fused multiply-add: a product is rounded, then the sum.
+// Included by kernels/avx.cc and pack/avx.cc, and for a few members by the
+// traits of wider vectors. AVX has 256 bits for floats alone, so that integers
+// take SSE4.1's instructions, in AVX's encoding with three operands.
+// simd_vectors.h has all but what is an instruction here that the compiler does
+// not find. Shifts take one count for all lanes, and there is no fused
+// multiply-add: a product is rounded, then the sum.
 #ifndef RUY_LIKE_SIMD_SIMD_SSE_H_
 #define RUY_LIKE_SIMD_SIMD_SSE_H_
 
