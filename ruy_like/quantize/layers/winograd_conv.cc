@@ -19,11 +19,42 @@ bool Is3x3(const Window& window) {
          window.dilation_height == 1 && window.dilation_width == 1;
 }
 
-// Tiles, those that fill the last group included.
-std::ptrdiff_t TileCount(const TensorShape& out) {
-  return CeilDiv(out.batch * CeilDiv(out.height, 2) * CeilDiv(out.width, 2),
-                 kWinogradCols) *
-         kWinogradCols;
+// How a call is cut.
+struct Plan {
+  // Tiles in all, whole groups, and at most so many in a call of the kernel.
+  std::ptrdiff_t tiles, part;
+  std::ptrdiff_t threads;
+  // Of a tile, for ForEachRange: some 16 multiply-adds take as long as moving 4
+  // bytes; a part is enough for a thread.
+  std::ptrdiff_t cost;
+};
+
+std::ptrdiff_t WholeGroups(std::ptrdiff_t tiles) {
+  return CeilDiv(tiles, kWinogradCols) * kWinogradCols;
+}
+
+Plan PlanOf(const LayerCall& call) {
+  const TensorShape &in = call.input.shape, &out = call.output.shape;
+  // Transformed inputs that stay in L2, with a block of weights.
+  constexpr std::ptrdiff_t kPartBytes = 256 * 1024, kMostCost = 64 * 1024;
+  constexpr std::ptrdiff_t kRangeBytes = 256 * 1024;  // ForEachRange's
+  Plan plan;
+  plan.tiles =
+      WholeGroups(out.batch * CeilDiv(out.height, 2) * CeilDiv(out.width, 2));
+  plan.part =
+      std::clamp<std::ptrdiff_t>(
+          kPartBytes / (2 * kWinogradPoints * kWinogradCols * in.channels), 4,
+          16) *
+      kWinogradCols;
+  plan.cost = std::clamp(
+      4 * std::min(in.channels, kMostCost) * std::min(out.channels, kMostCost),
+      kRangeBytes / plan.part, kMostCost);
+  plan.threads = ThreadsFor(plan.tiles, plan.cost, call.context);
+  // As many parts for each thread.
+  const std::ptrdiff_t rounds = CeilDiv(plan.tiles, plan.part * plan.threads);
+  plan.part = std::min(plan.part,
+                       WholeGroups(CeilDiv(plan.tiles, rounds * plan.threads)));
+  return plan;
 }
 
 // True if four times a sum without its bias stays within int32: with inputs
@@ -37,16 +68,22 @@ bool SumsFit(const LayerCall& call, const PackedWeights& weights) {
 
 // True if the loops save a tenth of the multiplications, those included that
 // fill their tiles. Where L2 does not hold the weights, reading them costs as
-// much as some tiles. Measured with AVX2 and AVX-512 (doc/tuning.md).
-bool PaysOff(const LayerCall& call, std::ptrdiff_t block) {
+// much as some tiles. Products by int7 weights take 0.7 of the time. Measured
+// with AVX2 and AVX-512 (doc/tuning.md).
+bool PaysOff(const LayerCall& call, const QuantParams& weights,
+             std::ptrdiff_t block) {
   constexpr std::ptrdiff_t kTilesOfReading = 4, kWeightsInL2 = 512 * 1024;
+  const int least = RangeOfInt8(weights) == ValueRange::kInt7 ? 15 : 11;
   const TensorShape &in = call.input.shape, &out = call.output.shape;
+  const Plan plan = PlanOf(call);
   const std::ptrdiff_t points =
       CeilDiv(out.channels, block) * block * kWinogradPoints;
+  // A thread's tiles, whose outputs products share out evenly.
   const std::ptrdiff_t tiles =
-      TileCount(out) +
+      WholeGroups(CeilDiv(plan.tiles, plan.threads)) +
       (points * in.channels > kWeightsInL2 ? kTilesOfReading : 0);
-  return ElementCount(out) * kWinogradTaps * 10 > points * tiles * 11;
+  return ElementCount(out) / plan.threads * kWinogradTaps * 10 >
+         points * tiles * least;
 }
 
 }  // namespace
@@ -61,7 +98,7 @@ const std::int16_t* WinogradWeights(const LayerCall& call, const Layer& layer,
   if (kernels == nullptr || kernels->tiles[layer.out] == nullptr ||
       call.output.shape.channels % (kernels->block / 2) != 0 ||
       packed.params()[0].zero_point != 0 || !SumsFit(call, packed) ||
-      !PaysOff(call, kernels->block)) {
+      !PaysOff(call, packed.params()[0], kernels->block)) {
     return nullptr;
   }
   return packed.grouped()->Winograd(kernels->block, call.input.shape.order);
@@ -70,21 +107,16 @@ const std::int16_t* WinogradWeights(const LayerCall& call, const Layer& layer,
 absl::Status RunWinograd(const LayerCall& call, const Layer& layer,
                          const Window& window, const std::int16_t* weights,
                          Layer* own) {
-  const TensorShape &in = call.input.shape, &out = call.output.shape;
+  const TensorShape& in = call.input.shape;
   Context* const context = call.context;
-  // A part's transformed inputs stay in L2, with a block of weights. There is
-  // memory for several parts of each of several threads, so that all end
-  // together.
-  constexpr std::ptrdiff_t kPartBytes = 256 * 1024, kPartsOfThread = 4;
+  const Plan plan = PlanOf(call);
   const std::ptrdiff_t tile_elements = kWinogradPoints * in.channels;
-  const std::ptrdiff_t part =
-      std::clamp<std::ptrdiff_t>(
-          kPartBytes / (tile_elements * 2 * kWinogradCols), 4, 16) *
-      kWinogradCols;
-  const std::ptrdiff_t threads = context->max_num_threads();
-  const std::ptrdiff_t tiles = TileCount(out);
-  const std::ptrdiff_t most =
-      std::min(tiles, part * (threads > 1 ? kPartsOfThread * threads : 1));
+  // There is memory for several parts of each of several threads, which wait
+  // for each other then.
+  constexpr std::ptrdiff_t kPartsOfThread = 4;
+  const std::ptrdiff_t most = std::min(
+      plan.tiles,
+      plan.part * (plan.threads > 1 ? kPartsOfThread * plan.threads : 1));
   Workspace spare;
   const Erased output = layer.BeforeLookup(call.output);
   NhwcTensors tensors(call.input, output);
@@ -102,18 +134,13 @@ absl::Status RunWinograd(const LayerCall& call, const Layer& layer,
       tensors.Sliding(window), in.batch,    in.channels, weights,
       layer.int_bias,          layer.table, padding};
   WinogradFunction* const run = WinogradKernelsFor(context)->tiles[layer.out];
-  // Of a tile: some 16 multiply-adds take as long as moving 2 bytes.
-  constexpr double kLeastCost = 1024, kMostCost = 64 * 1024;
-  const double cost = 2.0 * static_cast<double>(in.channels) *
-                      static_cast<double>(out.channels);
-  for (std::ptrdiff_t first = 0; first < tiles; first += most) {
+  for (std::ptrdiff_t first = 0; first < plan.tiles; first += most) {
     RUY_LIKE_RETURN_IF_ERROR(ForEachRange(
-        std::min(most, tiles - first), /*grain=*/part,
-        static_cast<std::ptrdiff_t>(std::clamp(cost, kLeastCost, kMostCost)),
+        std::min(most, plan.tiles - first), /*grain=*/plan.part, plan.cost,
         context, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
           std::int16_t* const memory = transformed + begin * tile_elements;
-          for (; begin < end; begin += part) {
-            run(args, first + begin, first + std::min(begin + part, end),
+          for (; begin < end; begin += plan.part) {
+            run(args, first + begin, first + std::min(begin + plan.part, end),
                 memory);
           }
         }));

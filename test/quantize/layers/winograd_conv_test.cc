@@ -108,6 +108,11 @@ TEST_P(WinogradConvTest, RunsOnPathsWithoutDotProducts) {
   };
   const Window window = Square(3, 1, 1, 1);
   EXPECT_EQ(RunsNoProduct(problem(14, 32, 32, window)), has_loops);
+  auto few_tiles = problem(5, 32, 32, window);
+  EXPECT_EQ(RunsNoProduct(few_tiles), has_loops);
+  for (std::int8_t& w : few_tiles.weights) w /= 3;
+  for (QuantParams& w : few_tiles.weight_params) w.qmin = -(w.qmax = 63);
+  EXPECT_FALSE(RunsNoProduct(few_tiles));  // products of int7 are faster
   EXPECT_FALSE(RunsNoProduct(problem(14, 33, 32, window)));
   EXPECT_FALSE(RunsNoProduct(problem(14, 14, 32, window)));
   EXPECT_FALSE(RunsNoProduct(problem(14, 32, 30, window)));
