@@ -21,11 +21,6 @@ std::ptrdiff_t SpanOf(std::ptrdiff_t count, std::ptrdiff_t stride,
 // group to fill their tiles, and for a single tap gather nothing. Measured with
 // AVX-512-VNNI and AVX2 on Zen 4.
 bool LoopsPayOff(const GroupedLayout& layout) {
-  if (layout.form.broadcasts) {
-    // On Zen 3, as far as measured: not slower than products anywhere.
-    return layout.ShareOfLanes() >= 0.5 && layout.in_channels <= 96 &&
-           layout.taps * layout.in_channels <= 9 * 36;
-  }
   const double channels_of_fast_products = layout.taps == 1 ? 13 : 36;
   return layout.ShareOfLanes() * channels_of_fast_products >=
          static_cast<double>(layout.in_channels);
@@ -55,37 +50,20 @@ void GroupedConvolution::Plan() {
     return;
   }
   const std::ptrdiff_t groups = layer_.packed->groups();
-  const auto layout_of = [&](const GroupedKernels& kernels,
-                             std::ptrdiff_t count) {
-    return GroupedLayout(kernels.form, count, in.channels / count,
+  const auto layout_of = [&](std::ptrdiff_t count) {
+    return GroupedLayout(kernels_->form, count, in.channels / count,
                          out.channels / count,
                          window_.kernel_height * window_.kernel_width);
   };
-  layout_ = layout_of(*kernels_, groups);
+  layout_ = layout_of(groups);
   // Two groups that fit in a lane, as one with weights of 0 in between, take as
   // many products and fewer shuffles: 0.3 to 0.7 of the time.
   if (layout_.inputs > 1 && groups % 2 == 0 &&
       2 * layout_.in_channels <= layout_.form.per_lane) {
-    layout_ = layout_of(*kernels_, groups / 2);
+    layout_ = layout_of(groups / 2);
   }
-  const GroupedKernels* const broadcast =
-      GroupedBroadcastKernelsFor(call_.context);
-  // Each output row has memory for the staged rows that it sees.
-  slot_rows_ = std::max(SpanOf(1, window_.stride_height, window_.kernel_height,
-                               window_.dilation_height),
-                        window_.stride_height);
-  constexpr std::ptrdiff_t kMostSlotRows = 32;
-  if (broadcast != nullptr && layout_.lanes == 4 &&
-      slot_rows_ <= kMostSlotRows) {
-    const GroupedLayout layout = layout_of(*broadcast, groups);
-    if (layout.ShareOfLanes() >= layout_.ShareOfLanes()) {
-      kernels_ = broadcast;
-      layout_ = layout;
-    }
-  }
-  const std::ptrdiff_t steps =
-      layout_.form.broadcasts ? layout_.taps : layout_.AllSteps();
-  if (layout_.taps == 0 || steps > kMaxGroupedSteps || !LoopsPayOff(layout_)) {
+  if (layout_.taps == 0 || layout_.AllSteps() > kMaxGroupedSteps ||
+      !LoopsPayOff(layout_)) {
     return;
   }
   staged_height_ = SpanOf(out.height, window_.stride_height,
@@ -104,12 +82,6 @@ void GroupedConvolution::Plan() {
 void GroupedConvolution::Place(Carver* carver) {
   tensors_.Place(carver);
   const std::ptrdiff_t batch = call_.input.shape.batch;
-  if (kernels_->stage == nullptr) {
-    staged_ = carver->Take<std::uint8_t>(
-        batch * call_.output.shape.height * slot_rows_,
-        staged_width_ * layout_.pixel_bytes);
-    return;
-  }
   // The plan keeps the product of these near the size of the input.
   staged_ = carver->Take<std::uint8_t>(batch * staged_height_ * staged_width_,
                                        layout_.vectors * layout_.pixel_bytes);
@@ -125,21 +97,18 @@ absl::Status GroupedConvolution::Run() {
                             staged_,
                             staged_height_,
                             staged_width_,
-                            slot_rows_,
                             weights_,
                             layer_.packed->grouped()->sums(),
                             static_cast<const std::int32_t*>(layer_.bias),
                             layer_.table};
-  if (kernels_->stage != nullptr) {
-    constexpr std::ptrdiff_t kMaxCost = 64 * 1024;
-    RUY_LIKE_RETURN_IF_ERROR(ForEachRange(
-        in.batch * staged_height_, /*grain=*/1,
-        std::min(2 * layout_.vectors * staged_width_ * args.PixelBytes(),
-                 kMaxCost),
-        call_.context, [&](std::ptrdiff_t first, std::ptrdiff_t last) {
-          kernels_->stage(args, first, last);
-        }));
-  }
+  constexpr std::ptrdiff_t kMaxCost = 64 * 1024;
+  RUY_LIKE_RETURN_IF_ERROR(ForEachRange(
+      in.batch * staged_height_, /*grain=*/1,
+      std::min(2 * layout_.vectors * staged_width_ * args.PixelBytes(),
+               kMaxCost),
+      call_.context, [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+        kernels_->stage(args, first, last);
+      }));
   return tensors_.WriteRows(args, kernels_->rows[output_.scalar], call_.context,
                             layer_.lookup);
 }

@@ -41,7 +41,7 @@ class GroupedConvolution final {
   const Erased output_;
   NhwcTensors tensors_;
   GroupedLayout layout_;
-  std::ptrdiff_t staged_height_ = 0, staged_width_ = 0, slot_rows_ = 0;
+  std::ptrdiff_t staged_height_ = 0, staged_width_ = 0;
   const std::int8_t* weights_ = nullptr;
   std::uint8_t* staged_ = nullptr;
 };

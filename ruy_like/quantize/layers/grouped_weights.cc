@@ -13,29 +13,6 @@ namespace {
 // One per path and size of a kernel is what programs need.
 constexpr int kMaxPacked = 4;
 
-// Where the weights of an output channel are within their chunk.
-struct WeightPlaces {
-  std::ptrdiff_t first;             // byte of the first one
-  std::ptrdiff_t step_bytes;        // from a step to the next
-  std::ptrdiff_t channels_of_step;  // neighbours of 4 / per_lane bytes each
-};
-
-WeightPlaces PlacesOf(const GroupedLayout& layout, std::ptrdiff_t group,
-                      std::ptrdiff_t out) {
-  const std::ptrdiff_t group_of_vector = group % layout.groups_of_vector;
-  const std::ptrdiff_t bytes = layout.VectorBytes();
-  if (layout.form.broadcasts) {
-    return {out % layout.chunk * 4, bytes, layout.form.per_lane};
-  }
-  const std::ptrdiff_t groups_of_input =
-      layout.groups_of_vector / layout.inputs;
-  return {
-      (group_of_vector / groups_of_input * layout.chunk + out % layout.chunk) *
-              bytes +
-          group_of_vector % groups_of_input * layout.lanes * 4,
-      4 * layout.lanes * bytes, layout.BlockChannels()};
-}
-
 // 2 * G g.
 void TransformColumn(const std::int32_t (&g)[3], std::int32_t (&to)[4]) {
   to[0] = 2 * g[0];
@@ -98,7 +75,7 @@ const std::int16_t* GroupedWeights::Winograd(std::ptrdiff_t block,
                                              TensorOrder order) {
   const auto rows = static_cast<std::ptrdiff_t>(sums_.size());
   return reinterpret_cast<const std::int16_t*>(
-      Keep({block, /*blocks=*/0, /*broadcasts=*/false}, kWinogradTaps, order,
+      Keep({block, /*blocks=*/0}, kWinogradTaps, order,
            CeilDiv(rows, block) * block * (depth_ / kWinogradTaps) *
                kWinogradPoints * 2,
            [&](std::int8_t* to) {
@@ -128,25 +105,33 @@ void GroupedWeights::Pack(const GroupedLayout& layout, TensorOrder order,
   const std::ptrdiff_t inputs = depth_ / layout.taps;
   const std::ptrdiff_t outputs =
       layout.out_channels / (layout.in_channels / inputs);
+  const std::ptrdiff_t bytes = layout.VectorBytes();
+  const std::ptrdiff_t groups_of_input =
+      layout.groups_of_vector / layout.inputs;
   for (std::ptrdiff_t channel = 0;
        channel < layout.groups * layout.out_channels; ++channel) {
     const std::int8_t* const row = rows_.data() + channel * depth_;
     const std::ptrdiff_t group = channel / layout.out_channels;
     const std::ptrdiff_t out = channel % layout.out_channels;
     const std::ptrdiff_t vector = group / layout.groups_of_vector;
-    std::int8_t* const chunk =
-        to + (vector * layout.chunks + out / layout.chunk) * layout.chunk_bytes;
-    const WeightPlaces places = PlacesOf(layout, group, out);
+    const std::ptrdiff_t group_of_vector = group % layout.groups_of_vector;
+    // The first weight.
+    std::int8_t* const first =
+        to +
+        (vector * layout.chunks + out / layout.chunk) * layout.chunk_bytes +
+        (group_of_vector / groups_of_input * layout.chunk +
+         out % layout.chunk) *
+            bytes +
+        group_of_vector % groups_of_input * layout.lanes * 4;
     for (std::ptrdiff_t tap = 0; tap < layout.taps; ++tap) {
       for (std::ptrdiff_t i = 0; i < inputs; ++i) {
         const std::int8_t value =
             row[is_nhwc ? tap * inputs + i : i * layout.taps + tap];
         const std::ptrdiff_t c = out / outputs * inputs + i;
         const std::ptrdiff_t step =
-            tap * layout.steps + c / places.channels_of_step;
-        std::int8_t* const weight = chunk + places.first +
-                                    step * places.step_bytes +
-                                    c % places.channels_of_step * weight_bytes;
+            tap * layout.steps + c / layout.StepChannels();
+        std::int8_t* const weight = first + step * 4 * layout.lanes * bytes +
+                                    c % layout.StepChannels() * weight_bytes;
         if (weight_bytes == 1) {
           *weight = value;
         } else {

@@ -137,6 +137,15 @@ HWY_INLINE V InRegister(V v) {
 #endif
 }
 
+// The same for the pointer that a step's loads have in common: their distances
+// stay in registers, too.
+HWY_INLINE const std::uint8_t* InRegister(const std::uint8_t* at) {
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128
+  asm("" : "+r"(at));
+#endif
+  return at;
+}
+
 }  // namespace ruy_like::quantize_internal::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -63,19 +63,25 @@ HWY_INLINE void SumSteps(D d, const Steps& steps, const std::uint8_t* from,
   }
   const std::int8_t* weights = steps.weights + first * kBytes;
   for (std::ptrdiff_t t = 0; t < (kSteps > 0 ? kSteps : steps.count); ++t) {
-    const std::uint8_t* const at = from + steps.offsets[t];
-    for (int i = 0; i < kInputs; ++i) {
-      V32<D> x[kOutputs];
-      for (int p = 0; p < kOutputs; ++p) {
-        x[p] = hn::BitCast(d32, hn::LoadU(d, at + p * steps.output_bytes +
-                                                 i * steps.input_bytes));
-      }
+    const std::uint8_t* const at = InRegister(from + steps.offsets[t]);
+    V32<D> x[kOutputs];
+    // One loop, with bounds that are constants: in nested ones, gcc 12 has the
+    // sums of VPMADDWD in memory.
+    for (int a = 0; a < kAccs; ++a) {
       constexpr int kAccsOfInput = kAccs / kInputs;
-      for (int a = i * kAccsOfInput; a < (i + 1) * kAccsOfInput; ++a) {
-        const V32<D> w = hn::BitCast(d32, hn::Load(d8, weights + a * kBytes));
-        for (int p = 0; p < kOutputs; ++p) {
-          acc[p][a] = InRegister(Step::Dot(acc[p][a], x[p], w));
-        }
+      for (int p = 0; a % kAccsOfInput == 0 && p < kOutputs; ++p) {
+        x[p] = hn::BitCast(
+            d32, hn::LoadU(d, at + p * steps.output_bytes +
+                                  a / kAccsOfInput * steps.input_bytes));
+      }
+      V32<D> w = hn::BitCast(d32, hn::Load(d8, weights + a * kBytes));
+      // Assembly has sums in registers by itself, VPMADDWD may have weights in
+      // memory.
+      constexpr bool kInAssembly = Step::kRows == 4;
+      if constexpr (kInAssembly) w = InRegister(w);
+      for (int p = 0; p < kOutputs; ++p) {
+        acc[p][a] = Step::Dot(acc[p][a], x[p], w);
+        if constexpr (!kInAssembly) acc[p][a] = InRegister(acc[p][a]);
       }
     }
     weights += steps.weight_bytes;

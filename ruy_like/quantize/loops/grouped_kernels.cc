@@ -33,33 +33,31 @@ std::int32_t OffsetOf(const GroupedArgs& args) {
   return Step::kRows == 2 ? 0 : args.UnsignedZeroPoint();
 }
 
-// Stages a vector of channels from the first ones at `from`.
-template <class Step>
+// Bytes of as many channels as a vector of D has, staged.
+template <class Step, class D>
+using Unstaged = std::conditional_t<Step::kRows == 4, D, hn::Half<D>>;
+
+// Stages them; In is the type of the input.
+template <class Step, typename In>
 struct StageOp {
   explicit StageOp(const GroupedArgs& args)
-      : is_signed(args.input_is_signed),
-        flip(args.Flip()),
+      : flip(args.Flip()),
         zero_point(static_cast<std::int16_t>(args.input_zero_point)) {}
 
   template <class D>
-  HWY_INLINE void operator()(D d, const std::uint8_t* from,
+  HWY_INLINE void operator()(D d, hn::Vec<Unstaged<Step, D>> bytes,
                              std::uint8_t* to) const {
     if constexpr (Step::kRows == 4) {
-      hn::StoreU(hn::Xor(hn::LoadU(d, from), hn::Set(d, flip)), d, to);
+      hn::StoreU(hn::Xor(bytes, hn::Set(d, flip)), d, to);
     } else {
       const D16<D> d16;
-      const hn::Half<D> half;
-      const hn::RebindToSigned<decltype(half)> signed_half;
-      const auto bytes = hn::LoadU(half, from);
-      const auto wide =
-          is_signed ? hn::PromoteTo(d16, hn::BitCast(signed_half, bytes))
-                    : hn::PromoteTo(d16, bytes);
+      const auto wide = hn::PromoteTo(
+          d16, hn::BitCast(hn::Rebind<In, Unstaged<Step, D>>(), bytes));
       hn::StoreU(hn::BitCast(d, hn::Sub(wide, hn::Set(d16, zero_point))), d,
                  to);
     }
   }
 
-  bool is_signed;
   std::uint8_t flip;
   std::int16_t zero_point;
 };
@@ -67,7 +65,7 @@ struct StageOp {
 // Input channels of the blocks of one vector of outputs, of as many pixels of a
 // row as are called for. What follows the channels of a group has weights of 0:
 // it may be anything that can be read.
-template <class Step>
+template <class Step, typename In>
 class PixelStager {
  public:
   PixelStager(const GroupedArgs& args, std::ptrdiff_t vector)
@@ -75,31 +73,46 @@ class PixelStager {
         layout_(args.layout),
         group_(vector * layout_.groups_of_vector),
         groups_(std::min(layout_.groups_of_vector, layout_.groups - group_)),
-        part_(layout_.lanes * layout_.form.per_lane),
-        is_whole_(layout_.steps == 1 && layout_.in_channels == part_ &&
+        part_(layout_.StepChannels()),
+        is_whole_(layout_.in_channels == layout_.steps * part_ &&
                   groups_ == layout_.groups_of_vector) {
-    if (is_whole_ || layout_.groups_of_block == 1) return;
-    for (std::ptrdiff_t g = 0; g < layout_.groups_of_block; ++g) {
-      for (std::ptrdiff_t c = 0; c < part_; ++c) {
-        order_[g * part_ + c] = static_cast<std::uint8_t>(
-            std::min<std::ptrdiff_t>(g * layout_.in_channels + c, 15));
+    if (layout_.groups_of_block == 1 || (is_whole_ && layout_.steps == 1)) {
+      return;
+    }
+    for (std::ptrdiff_t i = 0, s = 0; i < 16; ++s) {
+      for (std::ptrdiff_t g = 0; g < layout_.groups_of_block; ++g) {
+        for (std::ptrdiff_t c = 0; c < part_; ++c, ++i) {
+          order_[i] = static_cast<std::uint8_t>(std::min<std::ptrdiff_t>(
+              g * layout_.in_channels + s * part_ + c, 15));
+        }
       }
     }
   }
 
   void Stage(const std::uint8_t* pixel, std::ptrdiff_t count,
              std::uint8_t* to) const {
-    const StageOp<Step> op(args_);
+    const StageOp<Step, In> op(args_);
     const std::ptrdiff_t step = args_.input_channels;
     const std::ptrdiff_t inputs = layout_.inputs;
     pixel += group_ * layout_.in_channels;
-    if (is_whole_) {
+    if (is_whole_ && layout_.steps == 1) {
       for (; count > 0; --count, pixel += step) {
         for (std::ptrdiff_t i = 0; i < inputs; ++i, to += kVectorBytes) {
-          op(Tag(), pixel + i * kVectorChannels, to);
+          op(Tag(),
+             hn::LoadU(Unstaged<Step, Tag>(), pixel + i * kVectorChannels), to);
         }
       }
       return;
+    }
+    if constexpr (Step::kRows == 2) {
+      if (is_whole_ && layout_.lanes == 2) {
+        for (; count > 0; --count, pixel += step) {
+          for (std::ptrdiff_t i = 0; i < inputs; ++i, to += 2 * kVectorBytes) {
+            StageTwoSteps(op, pixel + i * kVectorBytes, to);
+          }
+        }
+        return;
+      }
     }
     for (std::ptrdiff_t i = 0; i < inputs; ++i) {
       for (std::ptrdiff_t s = 0; s < layout_.steps; ++s) {
@@ -117,44 +130,61 @@ class PixelStager {
   static constexpr std::ptrdiff_t kVectorChannels =
       kVectorBytes / 4 * Step::kRows;
 
+  // A vector of groups of two steps.
+  HWY_INLINE void StageTwoSteps(const StageOp<Step, In>& op,
+                                const std::uint8_t* from,
+                                std::uint8_t* to) const {
+    const Tag d;
+    const hn::Repartition<std::uint64_t, Tag> d64;
+    const Unstaged<Step, Tag> half;
+    // Each block has its channels of one step, then those of the other one.
+    const auto steps = hn::BitCast(
+        d64,
+        hn::TableLookupBytes(hn::LoadU(d, from), hn::LoadDup128(d, order_)));
+    op(d,
+       hn::LowerHalf(half, hn::BitCast(d, hn::ConcatEven(d64, steps, steps))),
+       to);
+    op(d, hn::LowerHalf(half, hn::BitCast(d, hn::ConcatOdd(d64, steps, steps))),
+       to + kVectorBytes);
+  }
+
   // The block of `step` that begins with this group, of `count` pixels.
-  void StageBlock(const StageOp<Step>& op, const std::uint8_t* pixel,
+  void StageBlock(const StageOp<Step, In>& op, const std::uint8_t* pixel,
                   std::ptrdiff_t group, std::ptrdiff_t step,
                   std::ptrdiff_t count, std::uint8_t* to) const {
     const Block d;
+    const Unstaged<Step, Block> d8;
     const std::ptrdiff_t pixel_bytes = args_.PixelBytes();
     const std::ptrdiff_t pixel_step = args_.input_channels;
     const std::uint8_t* from =
-        pixel + group * layout_.in_channels + step * layout_.BlockChannels();
+        pixel + group * layout_.in_channels + step * part_;
     std::ptrdiff_t x = 0;
-    alignas(16) std::uint8_t channels[16] = {};
     if (group < groups_) {
       // Where 16 bytes can be read.
       const std::ptrdiff_t readable =
           args_.input + args_.input_bytes - from - 16;
       const std::ptrdiff_t end =
           readable < 0 ? 0 : std::min(count, readable / pixel_step + 1);
-      const auto order = hn::Load(d, order_);
+      const auto order = hn::Load(d8, order_);
       for (; x < end; ++x, from += pixel_step, to += pixel_bytes) {
         if (layout_.groups_of_block == 1) {
-          op(d, from, to);
+          op(d, hn::LoadU(d8, from), to);
         } else {
-          hn::Store(hn::TableLookupBytes(hn::LoadU(d, from), order), d,
-                    channels);
-          op(d, channels, to);
+          op(d, hn::TableLookupBytes(hn::LoadU(d, from), order), to);
         }
       }
     }
     const std::ptrdiff_t rest =
-        std::min(layout_.in_channels - step * layout_.BlockChannels(), part_);
+        std::min(layout_.in_channels - step * part_, part_);
     const std::ptrdiff_t groups =
         std::min(layout_.groups_of_block, groups_ - group);
+    alignas(16) std::uint8_t channels[16] = {};
     for (; x < count; ++x, from += pixel_step, to += pixel_bytes) {
       for (std::ptrdiff_t g = 0; g < groups; ++g) {
         std::memcpy(channels + g * part_, from + g * layout_.in_channels,
                     static_cast<std::size_t>(rest));
       }
-      op(d, channels, to);
+      op(d, hn::Load(d8, channels), to);
     }
   }
 
@@ -162,16 +192,17 @@ class PixelStager {
   const GroupedLayout& layout_;
   // The first group and their number.
   const std::ptrdiff_t group_, groups_;
-  // Channels of a group in a block.
+  // Channels of a group in a step.
   const std::ptrdiff_t part_;
   const bool is_whole_;
-  // Where the channels of a block's groups come from.
+  // Where the channels of a block's groups come from, and behind them, if there
+  // is room, those of the next step.
   alignas(16) std::uint8_t order_[16] = {};
 };
 
-template <class Step>
-void StageRows(const GroupedArgs& args, std::ptrdiff_t first,
-               std::ptrdiff_t last) {
+template <class Step, typename In>
+void StageRowsOf(const GroupedArgs& args, std::ptrdiff_t first,
+                 std::ptrdiff_t last) {
   const std::ptrdiff_t pixel_bytes = args.PixelBytes();
   const auto fill = [&](std::uint8_t* to, std::ptrdiff_t pixels) {
     std::memset(to, OffsetOf<Step>(args),
@@ -184,11 +215,20 @@ void StageRows(const GroupedArgs& args, std::ptrdiff_t first,
     for (std::ptrdiff_t v = 0; v < args.layout.vectors; ++v) {
       std::uint8_t* const to = args.StagedRow(image, v, staged_row);
       fill(to, source.left);
-      PixelStager<Step>(args, v).Stage(source.input, source.right - source.left,
-                                       to + source.left * pixel_bytes);
+      PixelStager<Step, In>(args, v).Stage(source.input,
+                                           source.right - source.left,
+                                           to + source.left * pixel_bytes);
       fill(to + source.right * pixel_bytes, args.staged_width - source.right);
     }
   }
+}
+
+template <class Step>
+void StageRows(const GroupedArgs& args, std::ptrdiff_t first,
+               std::ptrdiff_t last) {
+  const auto stage = args.input_is_signed ? StageRowsOf<Step, std::int8_t>
+                                          : StageRowsOf<Step, std::uint8_t>;
+  stage(args, first, last);
 }
 
 // ## Output rows
@@ -215,7 +255,7 @@ HWY_INLINE V Reduce(D32 d, const V* acc) {
 }
 
 // Output rows of a vector of groups and a chunk of their output channels, from
-// kInputs vectors of input channels.
+// kInputs vectors of input channels, whose groups have kLanes lanes each.
 template <class Step, typename Out, RequantizeForm kForm, int kLanes,
           int kInputs>
 class GroupedLoop {
@@ -225,23 +265,23 @@ class GroupedLoop {
       : args_(args),
         vector_(vector),
         chunk_(chunk),
-        weights_(args.weights + (vector * args.layout.chunks + chunk) *
-                                    args.layout.chunk_bytes) {
+        channels_(args.layout.groups * args.layout.out_channels),
+        is_whole_(args.layout.chunk == args.layout.out_channels &&
+                  (vector + 1) * args.layout.groups_of_vector <=
+                      args.layout.groups) {
     const GroupedLayout& layout = args.layout;
     const Window& window = args.window;
-    for (std::ptrdiff_t i = 0, t = 0; i < window.kernel_height; ++i) {
+    std::ptrdiff_t t = 0;
+    for (std::ptrdiff_t i = 0; i < window.kernel_height; ++i) {
       for (std::ptrdiff_t j = 0; j < window.kernel_width; ++j) {
-        for (std::ptrdiff_t s = 0; s < layout.steps; ++s, ++t) {
-          offsets_[t] = (i * window.dilation_height * args.staged_width +
-                         j * window.dilation_width) *
-                            args.PixelBytes() +
-                        s * kVectorBytes;
+        for (std::ptrdiff_t s = 0; s < layout.steps; ++s) {
+          offsets_[t++] = (i * window.dilation_height * args.staged_width +
+                           j * window.dilation_width) *
+                              args.PixelBytes() +
+                          s * kVectorBytes;
         }
       }
     }
-    std::fill_n(bias_, kVectorBytes, 0);
-    is_whole_ = layout.chunk == layout.out_channels &&
-                (vector + 1) * layout.groups_of_vector <= layout.groups;
   }
 
   void Run(std::ptrdiff_t first, std::ptrdiff_t last) {
@@ -249,7 +289,30 @@ class GroupedLoop {
     const RequantizeTable table = {memory, kVectorBytes, args_.table.form};
     Arrange(table);
     const Output<Tag, Out, kForm> output(args_.bounds, table);
-    for (std::ptrdiff_t row = first; row < last; ++row) Row(row, output);
+    const GroupedLayout& layout = args_.layout;
+    const Steps steps = {
+        layout.AllSteps(),
+        offsets_,
+        args_.weights + (vector_ * layout.chunks + chunk_) * layout.chunk_bytes,
+        /*weight_bytes=*/4 * kLanes * kVectorBytes,
+        start_,
+        args_.window.stride_width * args_.PixelBytes(),
+        /*input_bytes=*/layout.steps * kVectorBytes};
+    Out* const out = static_cast<Out*>(args_.output) +
+                     vector_ * layout.groups_of_vector * layout.out_channels +
+                     chunk_ * layout.chunk;
+    for (std::ptrdiff_t row = first; row < last; ++row) {
+      const std::ptrdiff_t y = row % args_.output_height;
+      ForTiles<kPixels>(
+          args_.output_width,
+          args_.StagedRow(row / args_.output_height, vector_,
+                          y * args_.window.stride_height),
+          steps.output_bytes, out + row * args_.output_width * channels_,
+          channels_,
+          [&](auto size, const std::uint8_t* from, Out* to) HWY_ATTR {
+            Tile<decltype(size)::value>(steps, from, output, to);
+          });
+    }
   }
 
  private:
@@ -285,7 +348,6 @@ class GroupedLoop {
     const bool is_dense = layout.chunks == 1;
     const std::ptrdiff_t step = is_dense ? count : layout.chunk;
     piece_bytes_ = is_dense ? layout.ResultsOfInput() : layout.chunk;
-    first_ = vector_ * layout.groups_of_vector * layout.out_channels + channel;
     for (std::ptrdiff_t i = 0; i < kInputs; ++i) {
       for (std::ptrdiff_t b = 0; b < blocks; ++b) {
         const std::ptrdiff_t first = (i * blocks + b) * layout.groups_of_block;
@@ -300,9 +362,18 @@ class GroupedLoop {
             const std::ptrdiff_t result = layout.ResultOf(i, g, j);
             order_[16 * b + i * layout.ResultsOfInput() + g * step + j] =
                 static_cast<std::uint8_t>(result);
-            SetConstants(group * layout.out_channels + channel + j, offset,
-                         result / 4 * (kVectorBytes / 4) + b * 4 + result % 4,
-                         table);
+            const std::ptrdiff_t out =
+                group * layout.out_channels + channel + j;
+            table.Copy(args_.table, out,
+                       result / 4 * (kVectorBytes / 4) + b * 4 + result % 4);
+            // Modulo 2^32, as all sums. One lane of the group's begins with it.
+            start_[(i * layout.chunk + j) * (kVectorBytes / 4) + b * 4 +
+                   g * kLanes] =
+                static_cast<std::int32_t>(
+                    static_cast<std::uint32_t>(
+                        args_.bias == nullptr ? 0 : args_.bias[out]) -
+                    static_cast<std::uint32_t>(offset) *
+                        static_cast<std::uint32_t>(args_.weight_sums[out]));
           }
           if (!is_dense) {
             AddPiece(
@@ -329,100 +400,25 @@ class GroupedLoop {
 
   void AddPiece(const Piece& piece) { pieces_[piece_count_++] = piece; }
 
-  void SetConstants(std::ptrdiff_t channel, std::int32_t offset,
-                    std::ptrdiff_t to, const RequantizeTable& table) {
-    // Modulo 2^32, as all sums.
-    bias_[to] = static_cast<std::int32_t>(
-        static_cast<std::uint32_t>(
-            args_.bias == nullptr ? 0 : args_.bias[channel]) -
-        static_cast<std::uint32_t>(offset) *
-            static_cast<std::uint32_t>(args_.weight_sums[channel]));
-    table.Copy(args_.table, channel, to);
-  }
-
-  void Row(std::ptrdiff_t row, const Output<Tag, Out, kForm>& output) {
-    const GroupedLayout& layout = args_.layout;
-    const std::ptrdiff_t image = row / args_.output_height;
-    const std::ptrdiff_t y = row % args_.output_height;
-    const std::uint8_t* const from =
-        args_.StagedRow(image, vector_, y * args_.window.stride_height);
-    const std::ptrdiff_t channels = layout.groups * layout.out_channels;
-    const std::ptrdiff_t step = args_.window.stride_width * args_.PixelBytes();
-    Out* const out =
-        static_cast<Out*>(args_.output) + row * args_.output_width * channels;
-    std::ptrdiff_t x = 0;
-    // The last tile may reach back, so that none is partial.
-    for (; args_.output_width >= kPixels && x < args_.output_width;
-         x += kPixels) {
-      const std::ptrdiff_t at = std::min(x, args_.output_width - kPixels);
-      Tile<kPixels>(from + at * step, step, output, out + at * channels);
-    }
-    for (; x < args_.output_width; ++x) {
-      Tile<1>(from + x * step, step, output, out + x * channels);
-    }
-  }
-
   template <int kCount>
-  HWY_INLINE void Tile(const std::uint8_t* from, std::ptrdiff_t step,
-                       const Output<Tag, Out, kForm>& output, Out* out) {
+  HWY_INLINE void Tile(const Steps& steps, const std::uint8_t* from,
+                       const Output<Tag, Out, kForm>& output, Out* out) const {
     const hn::Repartition<std::int32_t, Tag> d32;
     V results[kCount][4];
     for (int r = 0; r < 4; r += kResults) {
       V acc[kCount][kResults * kLanes];
-      Multiply(from + r / kResultsOfInput * InputBytes(), step,
-               weights_ + r * kLanes * kVectorBytes, acc);
+      SumSteps<Step, kInputsAtOnce, /*kSteps=*/0>(
+          Tag(), steps, from + r / kResultsOfInput * steps.input_bytes,
+          r * kLanes, acc);
       for (int i = 0; i < kResults; ++i) {
-        const V bias = hn::LoadU(d32, bias_ + (r + i) * (kVectorBytes / 4));
         for (int p = 0; p < kCount; ++p) {
-          results[p][r + i] =
-              hn::Add(Reduce<kLanes>(d32, acc[p] + i * kLanes), bias);
+          results[p][r + i] = Reduce<kLanes>(d32, acc[p] + i * kLanes);
         }
       }
     }
-    const std::ptrdiff_t channels =
-        args_.layout.groups * args_.layout.out_channels;
     hn::Vec<hn::Rebind<Out, Tag>> bytes[kCount];
     output(results, bytes);
-    for (int p = 0; p < kCount; ++p) Store(bytes[p], out + p * channels);
-  }
-
-  template <int kCount, int kAccs>
-  HWY_INLINE void Multiply(const std::uint8_t* from, std::ptrdiff_t step,
-                           const std::int8_t* weights,
-                           V (&sums)[kCount][kAccs]) const {
-    const Tag d;
-    const hn::Repartition<std::int8_t, Tag> d8;
-    const hn::Repartition<std::int32_t, Tag> d32;
-    V acc[kCount][kAccs];
-    for (int p = 0; p < kCount; ++p) {
-      for (int a = 0; a < kAccs; ++a) acc[p][a] = hn::Zero(d32);
-    }
-    const std::ptrdiff_t steps = args_.layout.AllSteps();
-    for (std::ptrdiff_t t = 0; t < steps; ++t) {
-      const std::uint8_t* const at = from + offsets_[t];
-      V x[kCount][kInputsAtOnce];
-      for (int p = 0; p < kCount; ++p) {
-        for (int i = 0; i < kInputsAtOnce; ++i) {
-          x[p][i] =
-              hn::BitCast(d32, hn::LoadU(d, at + p * step + i * InputBytes()));
-        }
-      }
-      for (int a = 0; a < kAccs; ++a) {
-        const V w = hn::BitCast(d32, hn::Load(d8, weights + a * kVectorBytes));
-        for (int p = 0; p < kCount; ++p) {
-          acc[p][a] = Step::Dot(acc[p][a], x[p][a * kInputsAtOnce / kAccs], w);
-        }
-      }
-      weights += 4 * kLanes * kVectorBytes;
-    }
-    for (int p = 0; p < kCount; ++p) {
-      for (int a = 0; a < kAccs; ++a) sums[p][a] = acc[p][a];
-    }
-  }
-
-  // From one input of a staged pixel to the next.
-  std::ptrdiff_t InputBytes() const {
-    return args_.layout.steps * kVectorBytes;
+    for (int p = 0; p < kCount; ++p) Store(bytes[p], out + p * channels_);
   }
 
   HWY_INLINE void Store(hn::Vec<hn::Rebind<Out, Tag>> bytes, Out* out) const {
@@ -438,7 +434,6 @@ class GroupedLoop {
           d, hn::TableLookupLanes(hn::BitCast(d32, bytes),
                                   hn::SetTableIndices(d32, parts_)));
     }
-    out += first_;
     if (is_whole_) {
       hn::StoreU(bytes, d, out);
       return;
@@ -478,17 +473,17 @@ class GroupedLoop {
 
   const GroupedArgs& args_;
   const std::ptrdiff_t vector_, chunk_;
-  const std::int8_t* const weights_;
+  // All output channels.
+  const std::ptrdiff_t channels_;
   // Outputs of the vector are all channels of its groups.
-  bool is_whole_ = false;
+  const bool is_whole_;
   std::ptrdiff_t offsets_[kMaxGroupedSteps];
-  std::int32_t bias_[kVectorBytes];
+  // The first of a group's lanes begins with the bias, the others with 0.
+  alignas(64) std::int32_t start_[kLanes * kVectorBytes] = {};
   // Where a block's outputs are among its results, for all blocks; then the
   // blocks' lanes, so that each input's outputs follow each other.
   alignas(64) std::uint8_t order_[kVectorBytes] = {};
   alignas(64) std::int32_t parts_[kVectorBytes / 4];
-  // The output channel of the first output of all.
-  std::ptrdiff_t first_ = 0;
   std::ptrdiff_t piece_count_ = 0, piece_bytes_ = 0;
   Piece pieces_[kVectorBytes];
 };
@@ -537,7 +532,7 @@ void GroupedRows(const GroupedArgs& args, std::ptrdiff_t first,
 
 template <class Step>
 constexpr GroupedKernels kGroupedKernels = {
-    {Step::kRows, kVectorBytes / 16, /*broadcasts=*/false},
+    {Step::kRows, kVectorBytes / 16},
     StageRows<Step>,
     {GroupedRows<Step, std::int8_t>, GroupedRows<Step, std::uint8_t>}};
 

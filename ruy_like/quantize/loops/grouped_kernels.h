@@ -23,16 +23,16 @@
 
 namespace ruy_like::quantize_internal {
 
-// The most steps (taps, where the form broadcasts) that the kernels take.
+// The most steps that the kernels take.
 constexpr std::ptrdiff_t kMaxGroupedSteps = 256;
 
 struct GroupedArgs : SlidingArgs {
   GroupedLayout layout;
   std::ptrdiff_t input_channels, input_bytes;
   // Pixels of images (image, vector, row, column), padding included, each of
-  // PixelBytes(); RowSlotBytes() for each output row where the form broadcasts.
+  // PixelBytes().
   std::uint8_t* staged;
-  std::ptrdiff_t staged_height, staged_width, slot_rows;
+  std::ptrdiff_t staged_height, staged_width;
   // Weights as `layout` says, aligned to 64 bytes; their sum per output
   // channel.
   const std::int8_t* weights;
@@ -41,15 +41,6 @@ struct GroupedArgs : SlidingArgs {
   RequantizeTable table;
 
   std::ptrdiff_t PixelBytes() const { return layout.pixel_bytes; }
-  // Staged rows that an output row sees.
-  std::ptrdiff_t StagedSpan() const {
-    return (window.kernel_height - 1) * window.dilation_height + 1;
-  }
-  // The memory of an output row for staged rows of one vector, where the form
-  // broadcasts: any neighbouring rows together have enough for what they see.
-  std::ptrdiff_t RowSlotBytes() const {
-    return slot_rows * staged_width * PixelBytes();
-  }
   std::uint8_t* StagedRow(std::ptrdiff_t image, std::ptrdiff_t vector,
                           std::ptrdiff_t row) const {
     return staged + ((image * layout.vectors + vector) * staged_height + row) *
@@ -77,7 +68,7 @@ using GroupedFunction = void(const GroupedArgs& args, std::ptrdiff_t first,
 
 struct GroupedKernels {
   GroupedForm form;
-  // To be called for all rows first. Null: `rows` stages what it needs.
+  // To be called for all rows first.
   GroupedFunction* stage;
   // By the type of the output, int8 or uint8; null for others.
   ByScalar<GroupedFunction> rows;
@@ -86,10 +77,6 @@ struct GroupedKernels {
 // Those of the best paths that `context` permits, AVX-512-VNNI included;
 // AVX-VNNI counts as AVX2. Null where there are no vectors.
 const GroupedKernels* GroupedKernelsFor(const Context* context);
-
-// The same of a form that broadcasts (grouped_layout.h), which fills the lanes
-// of narrow vectors better. Null but for AVX2.
-const GroupedKernels* GroupedBroadcastKernelsFor(const Context* context);
 
 }  // namespace ruy_like::quantize_internal
 

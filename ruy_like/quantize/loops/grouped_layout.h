@@ -7,7 +7,9 @@
 // A vector is made of blocks of 16 bytes, a block of 4 lanes of 32 bits, a lane
 // of `per_lane` input channels of one group. A group has `lanes` lanes of a
 // block: 1 or 2, where its channels fit in there, so that the block is shared
-// with the next groups; else 4, in as many vectors, called steps, as it takes:
+// with the next groups; else 4, in as many vectors, called steps, as it takes.
+// Up to 8 channels that would fill a block have 2 lanes in each of two steps:
+// adding up four lanes costs as much as some taps.
 //
 //   per_lane 4, 8 channels a group:   | g0 c0-3 | g0 c4-7 | g1 c0-3 | g1 c4-7 |
 //   per_lane 4, 32 channels, step 1:  | c16-19  | c20-23  | c24-27  | c28-31  |
@@ -17,16 +19,6 @@
 // bytes once the lanes of a group are added up. Where a group has fewer output
 // channels, 2 or 4 input vectors, `inputs`, fill it together.
 //
-// Where a group takes whole blocks of a narrow vector, adding up its lanes and
-// filling the vector with outputs costs as much as some taps. A form that
-// broadcasts has instead one output channel in each lane of its weights, and
-// the same input channels in all of them:
-//
-//   8 outputs, step 0:      x | c0-1 | c0-1 | c0-1 | ... | c0-1 |
-//                           w | o0   | o1   | o2   | ... | o7   |
-//
-// A pixel has the channels of a group without gaps, so that the pixels of a
-// kernel row follow each other.
 #ifndef RUY_LIKE_QUANTIZE_LOOPS_GROUPED_LAYOUT_H_
 #define RUY_LIKE_QUANTIZE_LOOPS_GROUPED_LAYOUT_H_
 
@@ -40,11 +32,9 @@ namespace ruy_like::quantize_internal {
 // 32 bits, 4 as bytes or 2 of 16 bits, and blocks of 16 bytes in a vector.
 struct GroupedForm {
   std::ptrdiff_t per_lane, blocks;
-  bool broadcasts;
 
   bool operator==(const GroupedForm& other) const {
-    return per_lane == other.per_lane && blocks == other.blocks &&
-           broadcasts == other.broadcasts;
+    return per_lane == other.per_lane && blocks == other.blocks;
   }
 };
 
@@ -59,18 +49,7 @@ struct GroupedLayout {
         out_channels(out),
         taps(tap_count) {
     const std::ptrdiff_t all_lanes = CeilDiv(in, form.per_lane);
-    if (form.broadcasts) {
-      lanes = 1;
-      steps = all_lanes;
-      groups_of_vector = 1;
-      vectors = groups;
-      pixel_bytes = steps * 4;
-      chunk = 4 * form.blocks;
-      chunks = CeilDiv(out, chunk);
-      chunk_bytes = AllSteps() * VectorBytes();
-      return;
-    }
-    lanes = all_lanes > 2 ? 4 : all_lanes;
+    lanes = all_lanes <= 2 ? all_lanes : all_lanes <= 4 && in <= 8 ? 2 : 4;
     steps = CeilDiv(all_lanes, lanes);
     groups_of_block = 4 / lanes;
     Divide(1);
@@ -88,8 +67,8 @@ struct GroupedLayout {
   }
 
   std::ptrdiff_t VectorBytes() const { return 16 * form.blocks; }
-  // Input channels of a block.
-  std::ptrdiff_t BlockChannels() const { return 4 * form.per_lane; }
+  // Input channels of a step of a group.
+  std::ptrdiff_t StepChannels() const { return lanes * form.per_lane; }
   // Steps of all taps.
   std::ptrdiff_t AllSteps() const { return taps * steps; }
   std::ptrdiff_t WeightBytes() const { return vectors * chunks * chunk_bytes; }
@@ -100,7 +79,7 @@ struct GroupedLayout {
       return static_cast<double>(used) / static_cast<double>(all);
     };
     return share(groups, vectors * groups_of_vector) *
-           share(in_channels, steps * lanes * form.per_lane) *
+           share(in_channels, steps * StepChannels()) *
            share(out_channels, chunks * chunk);
   }
 
@@ -119,8 +98,7 @@ struct GroupedLayout {
   // Lanes that a group has in a block, and vectors that its channels take; the
   // input vectors that share a vector of outputs.
   std::ptrdiff_t lanes = 0, steps = 0, inputs = 1;
-  // Groups in a block, unless the form broadcasts, and in all of a vector of
-  // outputs or of a broadcasting form's pixel.
+  // Groups in a block, and in all of a vector of outputs.
   std::ptrdiff_t groups_of_block = 0, groups_of_vector = 0;
   // Vectors of outputs that all groups take.
   std::ptrdiff_t vectors = 0;
@@ -130,8 +108,7 @@ struct GroupedLayout {
   // such chunks a group has.
   std::ptrdiff_t chunk = 0, chunks = 0;
   // Weights of one vector and chunk, in the order (tap, step, input, output
-  // channel of the chunk, block, lane, input channel of the lane), or (tap,
-  // step, output channel, input channel of the lane) where the form broadcasts.
+  // channel of the chunk, block, lane, input channel of the lane).
   std::ptrdiff_t chunk_bytes = 0;
 
  private:
