@@ -247,7 +247,7 @@ struct Kernel {
   // Only for groups of at most so many levels.
   int max_group_levels = kNoLimit;
   // Codes of a table: only where the greatest level is at most so much above
-  // the least, which is 0 for `run`.
+  // the least, which is 0 for `run`, or -127 if its levels are signed.
   int max_level_span = kNoLimit;
   // The least depth at which the kernel writes a row-major dst: transposing
   // tiles is then cheap compared with the product. Else, and for kNotRowMajor,

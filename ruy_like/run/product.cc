@@ -204,10 +204,11 @@ void Product::InitGroups() {
   const GroupShape& shape = weights.group_shape;
   const bool widens_nibbles = !shape.LevelsAreInt8() && WidensLhs(kernel);
   // The number that is added to levels as the kernel multiplies them.
+  const bool is_signed = kernel.lhs.scalar == Scalar::kI8;
   const int added = kernel.max_level_span != kernels::kNoLimit
-                        ? -shape.least_level
-                    : kernel.lhs.scalar == Scalar::kI8 ? 0
-                                                       : kAddedToInt8;
+                        ? -shape.least_level - (is_signed ? 127 : 0)
+                    : is_signed ? 0
+                                : kAddedToInt8;
   groups_ = {};
   groups_.sizes = shape.sizes;
   groups_.scales = weights.scales;

@@ -121,7 +121,7 @@ struct GroupPackArgs {
   // ## Weights, widened
   const uint8_t* zeros;  // as in GroupArgs, of the range's first panel
   // The level of each code, as `run` multiplies it: with 128 added, signed, or
-  // less the least one (Kernel::max_level_span).
+  // less the least one (Kernel::max_level_span), which is 0 or, signed, -127.
   alignas(16) uint8_t table[16];
   // ## Activations: results as in GroupArgs, of the range's first column
   // Which element of depth comes where, or null for their own order.

@@ -20,6 +20,13 @@ RUY_LIKE_ALWAYS_INLINE __m256i ShiftWordsRight(__m256i x, int count) {
 RUY_LIKE_ALWAYS_INLINE __m256i LookUp(__m256i table, __m256i index) {
   return _mm256_shuffle_epi8(table, index);
 }
+RUY_LIKE_ALWAYS_INLINE __m256i Magnitudes(__m256i x) {
+  return _mm256_abs_epi8(x);
+}
+// x, negated where `signs` is negative; any number where it is 0.
+RUY_LIKE_ALWAYS_INLINE __m256i NegatedWhere(__m256i signs, __m256i x) {
+  return _mm256_sign_epi8(x, signs);
+}
 RUY_LIKE_ALWAYS_INLINE void Repeat(__m128i x, __m256i* repeated) {
   *repeated = _mm256_broadcastsi128_si256(x);
 }
@@ -32,6 +39,13 @@ RUY_LIKE_ALWAYS_INLINE __m512i ShiftWordsRight(__m512i x, int count) {
 }
 RUY_LIKE_ALWAYS_INLINE __m512i LookUp(__m512i table, __m512i index) {
   return _mm512_shuffle_epi8(table, index);
+}
+RUY_LIKE_ALWAYS_INLINE __m512i Magnitudes(__m512i x) {
+  return _mm512_abs_epi8(x);
+}
+RUY_LIKE_ALWAYS_INLINE __m512i NegatedWhere(__m512i signs, __m512i x) {
+  return _mm512_mask_sub_epi8(x, _mm512_movepi8_mask(signs),
+                              _mm512_setzero_si512(), x);
 }
 RUY_LIKE_ALWAYS_INLINE void Repeat(__m128i x, __m512i* repeated) {
   *repeated = _mm512_broadcast_i32x4(x);
@@ -195,27 +209,25 @@ struct MaddNibbles : X86Nibbles<S> {
   }
 };
 
-// Halves of any bytes.
+// Levels from -127 to 127, by magnitudes of activations: these are the unsigned
+// factors, and their signs go to the levels, so that two products fit 16 bits:
+// 2 * 127 * 128.
 template <class S>
-struct MaddHalves : MaddDot8<S> {
-  typedef MaddDot8<S> Dot;
-  struct Halves {
-    typename Dot::Pair low, high;
-  };
-  typedef Halves Weights;
-  typedef Halves Activations;
-  static constexpr int kParts = 1;
-  static RUY_LIKE_ALWAYS_INLINE Halves OfHalves(const NibbleHalves<S>& halves) {
-    return {Dot::OfQuads(halves.low), Dot::OfQuads(halves.high)};
+struct MaddSigned : X86Nibbles<S> {
+  typedef typename S::Int Int;
+  static constexpr int kMaxLevel = 254;  // less the least one
+  static RUY_LIKE_ALWAYS_INLINE void Step(Int& acc,
+                                          const NibbleHalves<S>& weights,
+                                          const NibbleHalves<S>& activations) {
+    StepOfHalf(acc, weights.low, activations.low);
+    StepOfHalf(acc, weights.high, activations.high);
   }
-  static RUY_LIKE_ALWAYS_INLINE Halves LoadActivations(const char* p) {
-    return {Dot::LoadActivations(p), Dot::LoadActivations(p + 8)};
-  }
-  static RUY_LIKE_ALWAYS_INLINE void Step(typename S::Int& acc,
-                                          const Halves& weights,
-                                          const Halves& activations) {
-    Dot::Step(acc, weights.low, activations.low);
-    Dot::Step(acc, weights.high, activations.high);
+
+ private:
+  static RUY_LIKE_ALWAYS_INLINE void StepOfHalf(Int& acc, Int levels,
+                                                Int activations) {
+    MaddDot4<S>::Step(acc, Magnitudes(activations),
+                      NegatedWhere(activations, levels));
   }
 };
 
@@ -339,9 +351,10 @@ struct X86GroupForm {
   }
 };
 
-// Codes as they are packed, for few columns.
-template <class S, class CodesT, class OneColumnCodesT>
+// Codes as they are packed, for few columns. kSigned: levels are signed.
+template <class S, class CodesT, class OneColumnCodesT, bool kSigned = false>
 struct X86StreamForm : X86GroupForm<S> {
+  static constexpr bool kIsSigned = kSigned;
   typedef CodesT Codes;
   typedef OneColumnCodesT OneColumnCodes;
   static constexpr bool kIsBytes = CodesT::kParts == 2;
@@ -415,7 +428,8 @@ struct X86GroupOps {
 
 // Without VNNI nibbles as packed take three multiplications for a step, widened
 // codes four; codes of 8 bits are as fast by tiles from three columns on, which
-// stay fast where weights come from memory (doc/tuning.md).
+// stay fast where weights come from memory (doc/tuning.md). Wide tables take
+// four again, but are looked up once for each column.
 template <class S, int kPanels, int kCols>
 struct MaddGroupKernels {
   typedef X86GroupOps Ops;
@@ -423,8 +437,8 @@ struct MaddGroupKernels {
   typedef X86StreamForm<S, MaddDot8<S>, MaddDot8<S>> Stream8;
   typedef X86ByTable<S, MaddNibbles<S>, 4> Table4;
   typedef X86StreamForm<S, Table4, Table4> StreamT4;
-  typedef X86ByTable<S, MaddHalves<S>, 4> AnyTable4;
-  typedef X86StreamForm<S, AnyTable4, AnyTable4> StreamAny4;
+  typedef X86ByTable<S, MaddSigned<S>, 4> SignedTable4;
+  typedef X86StreamForm<S, SignedTable4, SignedTable4, true> StreamSigned4;
   typedef X86ByTable<S, MaddNibbles<S>, 2> Table2;
   typedef X86StreamForm<S, Table2, Table2> StreamT2;
   typedef X86TileForm<S, MaddDot4<S>, kPanels, kCols> Tile4;
@@ -440,8 +454,8 @@ struct MaddGroupKernels {
       GroupEntry<Ops, Tile8>("G8W16", kPackedCodes8, nullptr, kMacsPerNs),
       GroupEntry<Ops, StreamT4>("T4S8", kPackedTable4, nullptr, kMacsPerNs),
       GroupEntry<Ops, StreamT2>("T2S8", kPackedTable2, nullptr, kMacsPerNs),
-      GroupEntry<Ops, StreamAny4>("T4W16", kPackedTable4, nullptr, kMacsPerNs,
-                                  /*max_cols=*/2),
+      GroupEntry<Ops, StreamSigned4>("T4M8", kPackedTable4, nullptr, kMacsPerNs,
+                                     /*max_cols=*/12),
       GroupEntry<Ops, Tile8>("T4W8W16", kPackedTable4, PackByTable<Ops, 4>,
                              kMacsPerNs),
       GroupEntry<Ops, Tile8>("T2W8W16", kPackedTable2, PackByTable<Ops, 2>,

@@ -5,6 +5,7 @@
 //   G4W8S8    more columns: codes of 4 bits, widened to bytes
 //   T4W8S8    codes of 4 bits and, T2W8S8, of 2, whose levels a table has
 //   G8S8      codes of 8 bits; G8W8S8 where their sign is restored before
+//   M8        for S8: magnitudes of activations, their signs put on levels
 //   W16       for S8: activations that are widened to 16 bits
 #ifndef RUY_LIKE_KERNELS_GROUPS_GROUP_TABLE_H_
 #define RUY_LIKE_KERNELS_GROUPS_GROUP_TABLE_H_
