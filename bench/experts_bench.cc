@@ -2,7 +2,7 @@
 // and multiply-adds, and next to reading the weights.
 //
 //   experts_bench [--experts=256] [--rows=2048] [--depth=1024] [--top=8]
-//   [--path=avx2]
+//   [--tokens=1,8,128,1024] [--path=avx2]
 //
 // Weights of 4 bits in groups of 32, packed ahead; float activations. A token
 // has other experts in each call, so that few tokens read weights from memory.
@@ -19,6 +19,7 @@
 #include <cstdlib>
 #include <numeric>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "absl/flags/flag.h"
@@ -32,6 +33,9 @@ ABSL_FLAG(int, experts, 256, "experts");
 ABSL_FLAG(int, rows, 2048, "rows of their weights");
 ABSL_FLAG(int, depth, 1024, "columns of their weights");
 ABSL_FLAG(int, top, 8, "experts of a token");
+ABSL_FLAG(std::vector<std::string>, tokens,
+          std::vector<std::string>({"1", "8", "128", "1024"}),
+          "tokens of a call");
 ABSL_FLAG(int, rounds, 15, "rounds");
 ABSL_FLAG(std::string, path, "", "the path to take; the best one if empty");
 
@@ -171,9 +175,9 @@ void RunAll() {
   }
   const PackedGroupWeights all = weights.Packed(0, weights.rows, &context);
   std::printf("tokens threads way             ms    GOP/s   of reading\n");
-  for (const int tokens : {1, 8, 128, 1024}) {
+  for (const std::string& tokens : absl::GetFlag(FLAGS_tokens)) {
     for (const int threads : {1, 2}) {
-      Run(weights, experts, all, tokens, threads, paths);
+      Run(weights, experts, all, std::atoi(tokens.c_str()), threads, paths);
     }
   }
 }

@@ -229,6 +229,7 @@ absl::Status PlanEach(KeptPlans* plans, MixedBatch* group, double* ns,
     const ScopedFloatState float_state(FloatState::kDefault);
     item.ns = EstimateNs(item.plan, DetectedCacheSizes()) + kProductNs;
     item.units = 1;
+    group->lhs_bytes += item.plan.side.lhs.shape.panels_bytes;
     *ns += item.ns;
   }
   return absl::OkStatus();
@@ -247,6 +248,7 @@ bool TakeMemory(int threads, double all_ns, bool force, MixedBatch* group,
                {threads, force}, DetectedCacheSizes(), &item.plan);
     }
     item.product.Adopt(&item.plan);
+    item.product.SetGroupBytes(group->lhs_bytes);
     item.first_unit = group->units;
     if (item.IsCut()) {
       item.units = BlockCount(item.plan.map);

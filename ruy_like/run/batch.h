@@ -97,6 +97,7 @@ class MixedBatch final {
   char* shared;   // of the products that are cut
   char* scratch;  // thread_bytes for each thread
   std::size_t thread_bytes = 0;
+  std::ptrdiff_t lhs_bytes = 0;  // of all products
   std::ptrdiff_t units = 0;
   std::atomic<std::ptrdiff_t> next{0};
 

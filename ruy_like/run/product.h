@@ -139,6 +139,9 @@ class Product final {
   // Uses *plan, which was made for its params and must outlive the product.
   void Adopt(const Plan* plan);
   const Plan& plan() const { return *plan_; }
+  // The bytes of all weights of a group of products: whether they come from
+  // memory.
+  void SetGroupBytes(std::ptrdiff_t bytes) { group_bytes_ = bytes; }
   // `shared`: plan().shared_bytes of memory, for the whole product.
   void UseScratch(char* shared);
   // `scratch`: plan().thread_bytes of memory, this thread's.
@@ -249,6 +252,7 @@ class Product final {
   // With group-scaled weights: of the whole product.
   kernels::GroupArgs groups_;
   kernels::GroupPackArgs group_packing_;
+  std::ptrdiff_t group_bytes_ = 0;
   // New entries for the cache, or entries pinned until Finish().
   SidePair<PrepackedCache::Value> entry_;
   // Plain copies of packed operands that no kernel reads.
