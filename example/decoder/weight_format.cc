@@ -124,12 +124,54 @@ absl::StatusOr<std::unique_ptr<Linear>> MakeInt8(const Weights& weights,
   return linear;
 }
 
-// Writes the 4-bit levels of a group and returns its scale: of some scales, the
-// one with the least sum of squared errors. A level stands for
-// (level - kZeroLevel) * scale.
-constexpr int kZeroLevel = 8, kMostLevel = 15;
-rl::BFloat16 ChooseLevels(const float* weights, int count,
-                          std::uint8_t* levels) {
+// Weights in groups of a row: the codes of each are indices into `levels`, and
+// a weight is its level times the group's scale.
+struct GroupFormat {
+  int bits, group_size;
+  std::int8_t levels[16];  // of the first 2^bits codes
+  // Without a table a code stands for code - kZeroCode.
+  bool has_table;
+  bool scales_are_powers_of_2;
+};
+constexpr int kZeroCode = 8;
+
+constexpr GroupFormat FourBits(int group_size) {
+  return {4,
+          group_size,
+          {-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7},
+          /*has_table=*/false,
+          /*scales_are_powers_of_2=*/false};
+}
+constexpr GroupFormat kFourBits128 = FourBits(128), kFourBits32 = FourBits(32);
+// Codes are floats of four bits (E2M1), here doubled to be integers.
+constexpr GroupFormat kMxFp4 = {
+    4,
+    32,
+    {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12},
+    /*has_table=*/true,
+    /*scales_are_powers_of_2=*/true};
+constexpr GroupFormat kTwoBits32 = {
+    2, 32, {-3, -1, 1, 3}, /*has_table=*/true, false};
+
+// The scale to try after `step` others, for a group with this greatest
+// magnitude. With the first one no weight is clamped by much; a finer one may
+// clamp the largest to be more exact for the others.
+rl::BFloat16 ScaleToTry(const GroupFormat& format, float greatest, int step) {
+  if (format.scales_are_powers_of_2) {
+    // The largest level is 1.5 * 2^3.
+    return rl::BFloat16(
+        greatest == 0 ? 0.0f
+                      : std::ldexp(1.0f, std::ilogb(greatest) - 3 + step));
+  }
+  const float coarsest = format.bits == 2 ? 3 : 7;
+  constexpr float kStep = 0.25f;
+  return rl::BFloat16(greatest / (coarsest + static_cast<float>(step) * kStep));
+}
+
+// Writes the codes of a group, each of the nearest level, and returns its
+// scale: of some, the one with the least sum of squared errors.
+rl::BFloat16 ChooseCodes(const GroupFormat& format, const float* weights,
+                         int count, std::uint8_t* codes) {
   float greatest = 0;
   for (int i = 0; i < count; ++i) {
     greatest = std::max(greatest, std::fabs(weights[i]));
@@ -137,67 +179,74 @@ rl::BFloat16 ChooseLevels(const float* weights, int count,
   rl::BFloat16 best(0.0f);
   float least = std::numeric_limits<float>::infinity();
   std::vector<std::uint8_t> tried(count);
-  // With the first scale no weight is clamped; a finer one may clamp the
-  // largest to be more exact for the others.
-  constexpr int kScales = 13;
-  constexpr float kCoarsest = 7, kStep = 0.25f;
-  for (int step = 0; step < kScales; ++step) {
-    const float divisor = kCoarsest + static_cast<float>(step) * kStep;
-    const rl::BFloat16 rounded(greatest / divisor);
+  const int scales = format.scales_are_powers_of_2 ? 2 : 13;
+  for (int step = 0; step < scales; ++step) {
+    const rl::BFloat16 rounded = ScaleToTry(format, greatest, step);
     const auto scale = static_cast<float>(rounded);
     float error = 0;
     for (int i = 0; i < count; ++i) {
-      const float level =
-          scale == 0 ? 0.0f : std::nearbyint(weights[i] / scale);
-      tried[i] = static_cast<std::uint8_t>(
-          std::min(std::max(level + kZeroLevel, 0.0f), float{kMostLevel}));
-      const float difference = weights[i] - (tried[i] - kZeroLevel) * scale;
-      error += difference * difference;
+      float nearest = std::numeric_limits<float>::infinity();
+      for (int code = 0; code < 1 << format.bits; ++code) {
+        const float difference = weights[i] - format.levels[code] * scale;
+        if (difference * difference < nearest) {
+          nearest = difference * difference;
+          tried[i] = static_cast<std::uint8_t>(code);
+        }
+      }
+      error += nearest;
     }
     if (error < least) {
       least = error;
       best = rounded;
-      std::copy(tried.begin(), tried.end(), levels);
+      std::copy(tried.begin(), tried.end(), codes);
     }
   }
   return best;
 }
 
-// Weights of 4 bits with a scale for each group of a row; the call quantizes
-// the column.
+// The call quantizes the column.
 class GroupLinear final : public Linear {
  public:
-  absl::Status Pack(const Weights& weights, int group_size,
+  absl::Status Pack(const GroupFormat& format, const Weights& weights,
                     rl::Context* context) {
     const std::vector<float> values = Widen(weights);
-    std::vector<std::uint8_t> levels(values.size());
+    std::vector<std::uint8_t> codes(values.size());
     std::vector<rl::BFloat16> scales;
     for (int row = 0; row < weights.rows; ++row) {
-      for (int k = 0; k < weights.depth; k += group_size) {
+      for (int k = 0; k < weights.depth; k += format.group_size) {
         const std::ptrdiff_t at = std::ptrdiff_t{1} * row * weights.depth + k;
-        scales.push_back(ChooseLevels(values.data() + at,
-                                      std::min(group_size, weights.depth - k),
-                                      levels.data() + at));
+        scales.push_back(ChooseCodes(
+            format, values.data() + at,
+            std::min(format.group_size, weights.depth - k), codes.data() + at));
       }
     }
-    // Two in a byte, the first in its low half. A row begins with a byte.
+    // Two or four in a byte, the first in its lowest bits. A row begins with a
+    // byte.
+    const int in_byte = 8 / format.bits;
     std::vector<std::uint8_t> bytes;
     for (int row = 0; row < weights.rows; ++row) {
       const std::uint8_t* const begin =
-          levels.data() + std::ptrdiff_t{1} * row * weights.depth;
-      for (int k = 0; k < weights.depth; k += 2) {
-        const int high = k + 1 < weights.depth ? begin[k + 1] : 0;
-        bytes.push_back(static_cast<std::uint8_t>(begin[k] | high << 4));
+          codes.data() + std::ptrdiff_t{1} * row * weights.depth;
+      for (int k = 0; k < weights.depth; k += in_byte) {
+        int byte = 0;
+        for (int i = 0; i < in_byte && k + i < weights.depth; ++i) {
+          byte |= begin[k + i] << i * format.bits;
+        }
+        bytes.push_back(static_cast<std::uint8_t>(byte));
       }
     }
     rl::GroupWeights description;
     description.rows = weights.rows;
     description.depth = weights.depth;
-    description.bits = 4;
-    description.group_size = group_size;
+    description.bits = format.bits;
+    description.group_size = format.group_size;
     description.levels = bytes.data();
     description.set_scales(scales.data());
-    description.zero_point = kZeroLevel;
+    if (format.has_table) {
+      description.table = format.levels;
+    } else {
+      description.zero_point = kZeroCode;
+    }
     absl::StatusOr<rl::PackedGroupWeights> packed =
         PackGroupWeights(description, context);
     if (!packed.ok()) return packed.status();
@@ -219,11 +268,11 @@ class GroupLinear final : public Linear {
   std::size_t bytes_ = 0;
 };
 
-template <int kGroupSize>
+template <const GroupFormat& kFormat>
 absl::StatusOr<std::unique_ptr<Linear>> MakeGroups(const Weights& weights,
                                                    rl::Context* context) {
   auto linear = std::make_unique<GroupLinear>();
-  const absl::Status status = linear->Pack(weights, kGroupSize, context);
+  const absl::Status status = linear->Pack(kFormat, weights, context);
   if (!status.ok()) return status;
   return linear;
 }
@@ -234,9 +283,13 @@ constexpr WeightFormat kFormats[] = {
     {"int8", "a scale a row; activations int8, a scale a column", 0.02,
      MakeInt8},
     {"4b G128", "a bf16 scale for 128 weights; activations as for int8", 0.2,
-     MakeGroups<128>},
+     MakeGroups<kFourBits128>},
     {"4b G32", "a bf16 scale for 32 weights; activations as for int8", 0.1,
-     MakeGroups<32>},
+     MakeGroups<kFourBits32>},
+    {"mxfp4", "E2M1, a power of 2 for 32 weights; activations as for int8", 0.1,
+     MakeGroups<kMxFp4>},
+    {"2b G32", "a bf16 scale for 32 weights; activations as for int8", 0.3,
+     MakeGroups<kTwoBits32>},
 };
 
 }  // namespace
