@@ -36,6 +36,14 @@ bool Inherits(const PathKernels& path, const PathKernels& from) {
   return (from.features & ~path.features) == 0;
 }
 
+// Whether rows are so few that reading the columns bounds the product: with
+// vectors of at least 8 lanes.
+bool HasFewRows(const Kernel& kernel, const KernelQuery& query) {
+  constexpr int kFewRows = 16;
+  return query.rows <= kFewRows && kernel.lhs.width >= 8 &&
+         !kernel.multiplies_tiles;
+}
+
 // Whether a kernel for any number of columns is worth its transposed stores to
 // a row-major dst: it reads the side in place that is at least twice as wide as
 // the other one, and does not lose on padding of that one what it saves. A
@@ -54,7 +62,9 @@ bool SavesPackingTheWideSide(const Kernel& kernel, const KernelQuery& query) {
          (!kernel.multiplies_tiles ||
           RowMajorPaysOnAmx(query.rows, query.depth, query.cols,
                             kRowMajorBlockNs)) &&
-         (2 * padding <= width || padding * kPackedPerNs < kernel.macs_per_ns);
+         (2 * padding <= width ||
+          (HasFewRows(kernel, query) && padding <= query.rows) ||
+          padding * kPackedPerNs < kernel.macs_per_ns);
 }
 
 // Its lhs has to be the side that is int7, whichever way dst lies.
@@ -134,7 +144,9 @@ const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
     return "the operand that is kept packed is its lhs";
   }
   if (!query.dst_col_major && !KeepsItsLhs(kernel, query)) {
-    if (query.depth < kernel.row_major_min_depth) {
+    // Few rows are cheaper to store transposed than the other side is to pack.
+    if ((HasFewRows(kernel, query) ? 2 : 1) * query.depth <
+        kernel.row_major_min_depth) {
       return "dst is row-major (its transpose is computed instead)";
     }
     if (!IsNarrow(kernel) && !NeedsInt7(kernel) &&

@@ -37,7 +37,7 @@ TEST(SelectKernelTest, NarrowProductsReadTheWideSideInPlace) {
       {"avx512vnni", Query(kF32, kF32, 1000, 500, 1),
        "Avx512_F32InPlaceF32InPlace_16x1x1"},
       {"avx512vnni", Query(kF32, kF32, 1000, 500, 2),
-       "Avx512_F32InPlaceF32_16x16x1"},
+       "Avx512_F32InPlaceF32_16x8x1"},
       {"avx2", Bytes(1000, 500, 1), "Avx2_S8InPlaceW16_16x1x16"},
       {"avx2", Query(kF32, kF32, 1, 500, 1000),
        "Avx2_F32InPlaceF32InPlace_16x1x1", true},
@@ -57,7 +57,7 @@ TEST(SelectKernelTest, NarrowProductsInAnyOrder) {
       {"avx512", cols(1), "Avx512_F32InPlaceF32InPlace_4x1x16"},
       {"avx512", cols(2), "Avx512_F32InPlaceF32_4x4x16"},
       {"avx512", cols(4, kRow), "Avx512_F32InPlaceF32_4x4x16"},
-      {"avx512", cols(5), "Avx512_F32InPlaceF32_16x16x1"},
+      {"avx512", cols(5), "Avx512_F32InPlaceF32_16x8x1"},
       {"amx", cols(1), "Avx512_F32InPlaceF32InPlace_4x1x16"},
       {"avx2", cols(1), "Avx2_F32InPlaceF32InPlace_4x1x8"},
       {"avxvnni", cols(4), "Avx2_F32InPlaceF32_4x4x8"},
@@ -139,6 +139,11 @@ TEST(SelectKernelTest, FloatsReadTheRhsInPlaceIfItCan) {
       {"avx512", floats(90, 500, 48, kRow, kCol, kCol), kInPlace},
       {"avx512", cached_lhs, kInPlace},
       {"avx512", floats(1000, 500, 49, kRow, kCol, kCol), kInPlace},
+      // Few columns, but more than a narrow kernel has.
+      {"avx512", floats(1000, 128, 9, kRow, kCol, kCol), kInPlace, true},
+      {"avx512", floats(1000, 127, 9, kRow, kCol, kCol), kInPlace},
+      {"avx2", floats(1000, 128, 9, kRow, kCol, kCol),
+       "Avx2_F32F32InPlace_16x6x1", true},
   });
 }
 

@@ -2,8 +2,10 @@
 //
 // Used by tables_x86.h and avx512bf16.cc, which list NarrowFloatKernel<> in
 // front of their panel kernel; called by run/blocks.cc through the table for
-// products of at most kMaxNarrowCols columns. It handles depth-contiguous lhs
-// only, and depth that is not split into passes.
+// products of at most as many columns as a rhs panel has. With more, each panel
+// would transpose the lhs again: sides are swapped then, and the panel kernel
+// reads what was the lhs in place. It handles depth-contiguous lhs only, and
+// depth that is not split into passes.
 //
 // A float sum runs over depth one level after the other, as in the panel kernel
 // (panel_kernel.h), so that a result does not depend on which of the two made
@@ -31,7 +33,7 @@
 #include "ruy_like/kernels/epilogue/epilogue.h"
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/kernels/narrow/narrow_common.h"
-#include "ruy_like/kernels/narrow/narrow_side_by_side.h"
+#include "ruy_like/kernels/panel/indices.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/pack/pack.h"
 #include "ruy_like/simd/loops.h"
@@ -236,31 +238,21 @@ template <class V, int kMaxVectors, int kRhsWidth, PackFn* kPackRows,
 struct NarrowFloatKernel {
   typedef typename Words::Op Op;
   static constexpr int kLanes = V::kLanes;
-  static constexpr int kMaxCols = kRhsWidth == 1 ? 1 : kMaxNarrowCols;
-  static constexpr int kMaxPanels = (kMaxCols + kRhsWidth - 1) / kRhsWidth;
   static constexpr int kMaxTileRows =
       VectorsOf<V>(Walk::kCached, 1, kRhsWidth) * kLanes;
   static constexpr int kPieceLevels = 64;
   // Levels that are multiplied as whole words, four at a time.
   static constexpr int kFourWords = 4 * Words::kLevels;
 
-  typedef SideBySideRunner<V, kRhsWidth, /*kAheadLevels=*/256> SideBySide;
-
   // The kernel's line in its path's table.
   static constexpr Kernel Entry(const char* name, PackFn* pack_rhs) {
     Kernel kernel =
         NarrowFloatEntry(name, kRhsWidth, /*tile_rows=*/16, pack_rhs, Run);
-    kernel.tile_cols = kMaxPanels * kRhsWidth;
-    kernel.stream_cols = kRhsWidth;  // more read the lhs several times
+    kernel.tile_cols = kernel.max_cols = kernel.stream_cols = kRhsWidth;
+    kernel.lhs.scalar = Words::kScalar;
     kernel.rhs.scalar = Words::kRhsScalar;
     kernel.rhs.depth_group = Op::kDepthGroup;
     kernel.rhs.depth_multiple = Op::kDepthMultiple;
-    if constexpr (Words::kScalar != Scalar::kF32) {
-      // With more columns the lhs is packed, which widens it once for all of
-      // them.
-      kernel.lhs.scalar = Words::kScalar;
-      kernel.tile_cols = kernel.max_cols = kRhsWidth;
-    }
     return kernel;
   }
   static constexpr Kernel ColumnEntry(const char* name) {
@@ -268,23 +260,13 @@ struct NarrowFloatKernel {
     Kernel kernel = Entry(name, /*pack_rhs=*/nullptr);
     kernel.lhs.depth_group = 1;  // only for the name
     kernel.rhs = {Scalar::kF32, /*in_place=*/true, 0, 0, 0};
-    kernel.max_cols = 1;
     return kernel;
   }
 
   static void Run(const KernelArgs* args) {
-    if constexpr (Words::kScalar == Scalar::kF32 && kRhsWidth > 1) {
-      if (args->cols > kRhsWidth) return RunSideBySideTiles(*args);
-    }
-    RunTiles(*args);
-  }
-
- private:
-  // Tiles of rows that are transposed in registers.
-  static RUY_LIKE_ALWAYS_INLINE void RunTiles(const KernelArgs& args) {
-    const int cols = static_cast<int>(args.cols);
-    const ptrdiff_t stride = args.lhs_stride_bytes;
-    const Walk walk = WalkOf(args.rows, stride, cols);
+    const int cols = static_cast<int>(args->cols);
+    const ptrdiff_t stride = args->lhs_stride_bytes;
+    const Walk walk = WalkOf(args->rows, stride, cols);
     RowsFn* run = kRunRows<V, Words, kRhsWidth, Walk::kStreamed>.fns[cols - 1];
     if (walk == Walk::kCached) {
       run = kRunRows<V, Words, kRhsWidth, Walk::kCached>.fns[cols - 1];
@@ -297,30 +279,36 @@ struct NarrowFloatKernel {
       }
     }
     const int vectors = VectorsOf<V>(walk, cols, kRhsWidth);
-    const int tile_rows = Min(args.rows, vectors * kLanes);
+    const int tile_rows = Min(args->rows, vectors * kLanes);
     const ptrdiff_t whole =
-        tile_rows < kLanes ? 0 : args.depth / kFourWords * kFourWords;
+        tile_rows < kLanes ? 0 : args->depth / kFourWords * kFourWords;
     alignas(64) float sums[kRhsWidth * kMaxTileRows];
     RowsArgs tile;
     tile.lhs_stride = stride;
-    tile.rhs = static_cast<const float*>(args.rhs);
+    tile.rhs = static_cast<const float*>(args->rhs);
     tile.words = whole / Words::kLevels;
     tile.ahead =
-        args.rows * stride > kNextRowsBytes ? tile_rows * stride : kAheadBytes;
+        args->rows * stride > kNextRowsBytes ? tile_rows * stride : kAheadBytes;
     tile.sums = sums;
-    for (ptrdiff_t row = 0; row < args.rows; row += tile_rows) {
+    for (ptrdiff_t row = 0; row < args->rows; row += tile_rows) {
       // The last rows may be multiplied twice.
-      if (row > args.rows - tile_rows) row = args.rows - tile_rows;
-      tile.lhs = static_cast<const char*>(args.lhs) + row * stride;
+      if (row > args->rows - tile_rows) row = args->rows - tile_rows;
+      tile.lhs = static_cast<const char*>(args->lhs) + row * stride;
       if (whole > 0) {
         run(tile);
       } else {
-        Clear(cols * vectors * kLanes, sums);
+        // Clearing the whole array takes 7 ns more for one column.
+        for (int i = 0; i < cols * vectors * kLanes; ++i) sums[i] = 0;
       }
-      Finish(args, tile.lhs, row, tile_rows, whole, vectors, sums);
+      for (ptrdiff_t k = whole; k < args->depth; k += kPieceLevels) {
+        MultiplyPiece(*args, tile.lhs, tile_rows, k, vectors, sums);
+      }
+      StoreTile<typename Op::Simd>(
+          {sums, vectors * kLanes, tile_rows, cols, row, 0}, *args->epilogue);
     }
   }
 
+ private:
   // A larger lhs leaves L2.
   static constexpr ptrdiff_t kCachedBytes = 1 << 20;
   static constexpr bool kHasWholeLines = kLanes == 16 && Words::kLevels == 1;
@@ -346,54 +334,6 @@ struct NarrowFloatKernel {
   // rows (nearly) a multiple of 4096 bytes apart if they are 16.
   static RUY_LIKE_ALWAYS_INLINE bool SharesSets(ptrdiff_t stride, int rows) {
     return ((stride + 7) & (65536 / rows - 1)) < 15;
-  }
-
-  // narrow_side_by_side.h's tiles. Not inlined: its frame is larger.
-  static RUY_LIKE_NOINLINE void RunSideBySideTiles(const KernelArgs& args) {
-    constexpr int kSideRows = SideBySide::kTileRows;
-    const char* lhs = static_cast<const char*>(args.lhs);
-    const ptrdiff_t tile_bytes = kSideRows * args.lhs_stride_bytes;
-    alignas(64) float accum[kMaxPanels * kRhsWidth * kSideRows];
-    SideBySide runner(args);
-    if (args.rows >= kSideRows) runner.Begin(lhs);
-    for (ptrdiff_t row = 0; row < args.rows; row += kSideRows) {
-      const ptrdiff_t left = args.rows - row;
-      const int rows = Min(left, kSideRows);
-      Clear(args.cols * kSideRows, accum);
-      ptrdiff_t whole = 0;
-      if (rows == kSideRows) {
-        whole = runner.levels();
-        runner.Run(lhs, left < 2 * kSideRows ? nullptr : lhs + tile_bytes,
-                   accum);
-      }
-      Finish(args, lhs, row, rows, whole, 2, accum);
-      lhs += tile_bytes;
-    }
-  }
-
-  // Levels from `level` on, and the epilogue. Sums are `vectors` vectors a
-  // column; of a single tile, Vectors(rows).
-  static RUY_LIKE_ALWAYS_INLINE void Finish(const KernelArgs& args,
-                                            const char* lhs, ptrdiff_t row,
-                                            int rows, ptrdiff_t level,
-                                            int vectors, float* sums) {
-    for (; level < args.depth; level += kPieceLevels) {
-      MultiplyPiece(args, lhs, rows, level, vectors, sums);
-    }
-    for (int i = 0; i < CountRhsPanels<kRhsWidth>(args); ++i) {
-      const NarrowRhsPanel panel =
-          GetRhsPanel<kRhsWidth>(args, i, 0, sums, vectors * kLanes);
-      StoreTile<typename Op::Simd>({panel.accum, Vectors(rows) * kLanes, rows,
-                                    panel.cols, row, panel.col},
-                                   *args.epilogue);
-    }
-  }
-
-  // Clears only what is in use: for one column the whole array takes 7 ns more.
-  static RUY_LIKE_ALWAYS_INLINE void Clear(ptrdiff_t count, float* accum) {
-    for (ptrdiff_t i = 0; i < count; i += kLanes) {
-      V::StoreAligned(accum + i, V::SetFloat(0));
-    }
   }
 
   // Where the rhs's words for level k begin, in words of a column.
@@ -428,19 +368,11 @@ struct NarrowFloatKernel {
     tile.lhs_stride_bytes = padded * kLanes * sizeof(typename Op::Lhs);
     tile.steps = padded / Op::kStepLevels;
     tile.column_start = nullptr;
-    for (int i = 0; i < CountRhsPanels<kRhsWidth>(args); ++i) {
-      const NarrowRhsPanel panel =
-          GetRhsPanel<kRhsWidth>(args, i, RhsWord(k), sums, vectors * kLanes);
-      tile.rhs = {panel.rhs, args.rhs_stride_bytes};
-      tile.start = panel.accum;
-      tile.start_col_stride = Vectors(rows) * kLanes;
-      tile.result = panel.accum;
-      tiles[Vectors(rows) - 1][panel.cols - 1](tile);
-    }
-  }
-
-  static RUY_LIKE_ALWAYS_INLINE int Vectors(int rows) {
-    return (rows + kLanes - 1) / kLanes;
+    tile.rhs = {static_cast<const float*>(args.rhs) + RhsWord(k) * kRhsWidth,
+                args.rhs_stride_bytes};
+    tile.start = tile.result = sums;
+    tile.start_col_stride = vectors * kLanes;
+    tiles[vectors - 1][args.cols - 1](tile);
   }
 };
 

@@ -207,8 +207,8 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyAddByRows(
 }
 
 // The product of a tile, and between its steps the deferred epilogue of the one
-// before, if any (or other steps: TransposeSteps). kEndsInHalf: only the lower
-// half of the last vector is multiplied; its upper rows are undefined.
+// before, if any. kEndsInHalf: only the lower half of the last vector is
+// multiplied; its upper rows are undefined.
 template <class Op, class RhsSource, int kVectors, int kCols,
           class EpilogueSteps, bool kCopiesLhs, bool kEndsInHalf = false,
           class DeferredTile>
