@@ -143,10 +143,7 @@ void CheckProduct(const Shape& shape, Rng* rng, Context* context,
   *weights_name = std::to_string(bits) + " bits" +
                   (weights.description.table != nullptr ? ", table," : "") +
                   " by " + ScalarName(weights.description.scale_type);
-  if (rng->OneIn(4)) {
-    weights.Shuffle(rng);
-    *weights_name += ", depth order";
-  }
+  if (rng->OneIn(4)) weights.Shuffle(rng);
   const auto packed = PackGroupWeights(weights.description, context);
   ASSERT_TRUE(packed.ok()) << packed.status();
 
