@@ -11,7 +11,8 @@
 //   double   dst = clamp(acc + beta * dst + bias), rounded to dst's type
 //   int32    dst = clamp(acc + beta * dst + bias), modulo 2^32 before the clamp
 //
-//   8 bits   dst = table[what the kernel has made of the accumulators]
+//   8 bits   dst = table[dst], which the kernel has made of the accumulators:
+//            the routine takes neither tile nor terms but the table
 //
 // Each product and each sum is rounded by itself, and is there only if its term
 // is. A NaN stays one.

@@ -117,31 +117,22 @@ void WriteTo(void* tile, Scalar scalar, ptrdiff_t stride,
   e.clamp_max_f = kInfinity;
 }
 
-// Replaces bytes of dst by those of the table. All of the piece, not a tile at
-// a time: kernels take half a time more for tiles than for pieces.
-void LookUp(const EpilogueArgs& e, ptrdiff_t rows, ptrdiff_t cols,
-            const std::uint8_t* table) {
-  const bool col_major = e.dst_row_stride == 1;
-  const ptrdiff_t length = col_major ? rows : cols;
-  const ptrdiff_t step = col_major ? e.dst_col_stride : e.dst_row_stride;
-  auto* bytes = static_cast<std::uint8_t*>(e.dst);
-  for (ptrdiff_t run = col_major ? cols : rows; run > 0; --run) {
-    for (ptrdiff_t i = 0; i < length; ++i) bytes[i] = table[bytes[i]];
-    bytes += step;
-  }
-}
-
-// The last pass of a piece; but for a table, a tile at a time.
+// The last pass of a piece, a tile at a time. A table replaces bytes of all of
+// the piece: kernels take half a time more for tiles than for pieces.
 ABSL_ATTRIBUTE_NOINLINE void Product::RunWithPostOps(
     const BlockExtent& piece, Levels levels, Panels lhs, Panels rhs,
     const EpilogueArgs& epilogue, char* accum, char* scratch) const {
   const Plan& plan = *plan_;
+  kernels::PostOpArgs args;
   if (params_.post_ops.table != nullptr) {
     RunKernel(piece, levels, lhs, rhs, epilogue, accum);
-    return LookUp(epilogue, piece.end_row - piece.start_row,
-                  piece.end_col - piece.start_col, params_.post_ops.table);
+    args.rows = piece.end_row - piece.start_row;
+    args.cols = piece.end_col - piece.start_col;
+    args.tile_scalar = Scalar::kI32;
+    args.epilogue = &epilogue;
+    args.terms = params_.post_ops;
+    return plan.post_ops(&args);
   }
-  kernels::PostOpArgs args;
   args.tile = scratch + plan.tile_at;
   args.tile_scalar = params_.scaled()
                          ? Scalar::kF32

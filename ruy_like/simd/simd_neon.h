@@ -260,6 +260,37 @@ struct SimdNeon : Simd128<SimdNeon, int32x4_t, float32x4_t> {
   RUY_LIKE_UNARY(Int, LoadVector, const int32_t*, vld1q_s32)
 #endif
 
+  // As simd_x86_members.inc has it. TBL and TBX look up in 64 bytes; other
+  // indices give 0, or what was there.
+  static ptrdiff_t LookUpVectors([[maybe_unused]] const uint8_t* table,
+                                 [[maybe_unused]] uint8_t* bytes,
+                                 [[maybe_unused]] ptrdiff_t n,
+                                 [[maybe_unused]] ptrdiff_t step,
+                                 [[maybe_unused]] ptrdiff_t runs) {
+#if RUY_LIKE_NEON_64
+    if (n < 16) return 0;
+    uint8x16x4_t quarters[4];
+    for (int i = 0; i < 16; ++i) {
+      quarters[i / 4].val[i % 4] = vld1q_u8(table + 16 * i);
+    }
+    const ptrdiff_t whole = n / 16 * 16;
+    for (; runs > 0; --runs, bytes += step) {
+      for (ptrdiff_t at = 0; at < whole; at += 16) {
+        uint8x16_t index = vld1q_u8(bytes + at);
+        uint8x16_t found = vqtbl4q_u8(quarters[0], index);
+        for (int i = 1; i < 4; ++i) {
+          index = vsubq_u8(index, vdupq_n_u8(64));
+          found = vqtbx4q_u8(found, quarters[i], index);
+        }
+        vst1q_u8(bytes + at, found);
+      }
+    }
+    return whole;
+#else
+    return 0;
+#endif
+  }
+
   // ## 16-bit floats (float16.h has the formats)
   template <Scalar kFrom>
   static RUY_LIKE_ALWAYS_INLINE Float Widen(uint16x4_t x) {

@@ -336,9 +336,30 @@ struct PostLoops {
     }
   }
 
+  // Replaces bytes of dst by those of the table.
+  static void LookUp(const PostOpArgs& args) {
+    const EpilogueArgs& e = *args.epilogue;
+    const uint8_t* const table = args.terms.table;
+    const bool col_major = e.dst_row_stride == 1;
+    ptrdiff_t length = col_major ? args.rows : args.cols;
+    ptrdiff_t runs = col_major ? args.cols : args.rows;
+    const ptrdiff_t step = col_major ? e.dst_col_stride : e.dst_row_stride;
+    if (step == length) {
+      length *= runs;
+      runs = 1;
+    }
+    uint8_t* bytes = static_cast<uint8_t*>(e.dst);
+    const ptrdiff_t done = V::LookUpVectors(table, bytes, length, step, runs);
+    for (; runs > 0; --runs, bytes += step) {
+      for (ptrdiff_t i = done; i < length; ++i) bytes[i] = table[bytes[i]];
+    }
+  }
+
   // A PostOpFn; not for doubles.
   static void Run(const PostOpArgs* args) {
-    if (args->tile_scalar == Scalar::kI32) {
+    if (args->terms.table != nullptr) {
+      LookUp(*args);
+    } else if (args->tile_scalar == Scalar::kI32) {
       RunInts(*args);
     } else {
       RunFloats(*args);
