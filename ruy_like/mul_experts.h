@@ -66,7 +66,7 @@ RUY_LIKE_EXPORT absl::Status MulExpertsErased(const void* arguments,
 // depend neither on threads nor on the other pairs, nor, where those of Mul do
 // not, on the path.
 //
-// Of mul_params, bias and other arrays per channel are along rows; scales and
+// Bias and other arrays per channel of mul_params are along rows; scales and
 // zero points of activations belong to the columns of the activations. A column
 // of floats that group-scaled weights multiply is quantized once, whatever the
 // number of experts that read it. Post-ops may have an activation and operands

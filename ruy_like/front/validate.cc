@@ -170,7 +170,7 @@ ABSL_ATTRIBUTE_COLD absl::Status NothingPackedError(const char* name) {
                  "Pack or FromBytes");
 }
 
-// What a packed operand was packed for.
+// A packed operand is of this side and for this family.
 RUY_LIKE_INLINE absl::Status CheckPacked(const char* name,
                                          const ErasedMatrix& matrix, Side side,
                                          Family family) {

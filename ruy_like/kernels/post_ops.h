@@ -48,7 +48,7 @@ struct PostOpTerms {
   const uint8_t* table;  // of 256 bytes, or null
 };
 
-// What a call asks of its plan: bits.
+// A call's demands on its plan: bits.
 enum PostOpNeeds : uint8_t {
   kNeedsNothing = 0,
   kNeedsTile = 1,  // something follows the kernel

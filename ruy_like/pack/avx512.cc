@@ -1,7 +1,7 @@
 // Tested in test/pack/pack_test.cc.
-#include "ruy_like/pack/pack_tiles.h"
 #include "ruy_like/pack/pack_common.h"
 #include "ruy_like/pack/pack_panels.h"
+#include "ruy_like/pack/pack_tiles.h"
 #include "ruy_like/pack/pack_ymm.h"
 #include "ruy_like/pack/pack_zmm.h"
 

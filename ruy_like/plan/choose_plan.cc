@@ -63,8 +63,9 @@ bool PromiseHolds(const KernelChoice& choice, Side side,
   return HoldsInt7(operand);
 }
 
-// What group scales ask for; either side can be the weights.
-void SetGroups(const TrMulParams& params, KernelQuery* query) {
+// Adds the sizes of group scales, and that activations are gathered. Either
+// side can be the weights.
+void AddGroups(const TrMulParams& params, KernelQuery* query) {
   const Side side = params.side.lhs.packed != nullptr ? Side::kLhs : Side::kRhs;
   const GroupShape& shape = GroupImageOf(*params.side[side].packed).group_shape;
   query->group_levels = kernels::kGroupStepLevels * shape.sizes.group_steps;
@@ -95,7 +96,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline KernelQuery QueryFor(
       query.packed[side] = operand.packed->layout.kernel_format;
     }
   }
-  if (query.family == Family::kGroupScaled) SetGroups(params, &query);
+  if (query.family == Family::kGroupScaled) AddGroups(params, &query);
   return query;
 }
 
