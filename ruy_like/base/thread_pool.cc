@@ -54,8 +54,7 @@ struct Tasks {
 //
 //                  0                        Each thread first hands over to its
 //        /      /     \      \              children, then runs its own tasks.
-//       1      2       3      4             Whoever ends last of a thread and
-//       its
+//       1      2       3      4             The last to end of a thread and its
 //    / | | \            ...                 children counts as one end for the
 //   5 6  7  8       17 18 19 20             parent.
 //
