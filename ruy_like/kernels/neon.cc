@@ -5,14 +5,11 @@
 #include "ruy_like/kernels/epilogue/post_loops.h"
 #include "ruy_like/kernels/groups/group_ops_neon.h"
 #include "ruy_like/kernels/kernel_tables.h"
-#include "ruy_like/kernels/narrow/narrow_along_depth.h"
 #include "ruy_like/kernels/narrow/narrow_by_level.h"
-#include "ruy_like/kernels/narrow/narrow_column_in_place_neon.h"
-#include "ruy_like/kernels/narrow/narrow_column_neon.h"
+#include "ruy_like/kernels/narrow/narrow_bytes_neon.h"
+#include "ruy_like/kernels/narrow/narrow_dots.h"
 #include "ruy_like/kernels/narrow/narrow_float_neon.h"
-#include "ruy_like/kernels/narrow/narrow_int.h"
 #include "ruy_like/kernels/narrow/narrow_panels.h"
-#include "ruy_like/kernels/narrow/narrow_panels_neon.h"
 #include "ruy_like/kernels/narrow/narrow_simd_neon.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/kernels/panel/panel_ops_neon.h"
@@ -33,26 +30,25 @@ using F32F32Narrow = NarrowPanelKernel<FloatOp<SimdNeon>, 6, 4, 2>;
 using F32ByLevel =
     NarrowByLevelKernel<NarrowFloatsOp<NarrowSimdNeon, Scalar::kF32>,
                         /*kMaxCols=*/4>;
-using F32AlongDepth = NarrowAlongDepthKernel<NarrowSimdNeon>;
+using F32AnyOrder =
+    NarrowDotsKernel<NarrowFloatsOp<NarrowSimdNeon, Scalar::kF32>>;
 using S8S8Op = NarrowBytesOp<NarrowSimdNeon, NeonDots, int8_t>;
 using U8U8Op = NarrowBytesOp<NarrowSimdNeon, NeonDots, uint8_t>;
 using S8S16InPlace =
-    NarrowIntKernel<NarrowPairsOp<NarrowSimdNeon, NeonDots, int8_t>>;
+    NarrowDotsKernel<NarrowPairsOp<NarrowSimdNeon, NeonDots, int8_t>>;
 using S16S16InPlace =
-    NarrowIntKernel<NarrowPairsOp<NarrowSimdNeon, NeonDots, int16_t>>;
+    NarrowDotsKernel<NarrowPairsOp<NarrowSimdNeon, NeonDots, int16_t>>;
 
 constexpr Kernel kKernels[] = {
-    ColumnInPlace<S8S8Op>::Entry("Neon_S8InPlaceS8InPlace_4x1x64",
-                                 Family::k8x8),
-    ColumnInPlace<U8U8Op>::Entry("Neon_U8InPlaceU8InPlace_4x1x16",
-                                 Family::k8x8),
+    NarrowDotsKernel<S8S8Op>::ColumnEntry("Neon_S8InPlaceS8InPlace_4x1x64"),
+    NarrowDotsKernel<U8U8Op>::ColumnEntry("Neon_U8InPlaceU8InPlace_4x1x16"),
     // The limits of columns are where packing the lhs begins to take fewer
     // instructions at 256 x 256 and 1000 x 1024. Those of a later path must be
     // at least as large, since it inherits these kernels.
-    NarrowIntKernel<S8S8Op>::Entry("Neon_S8InPlaceS8_16x3x16", Family::k8x8,
-                                   PackNeon_8_S8_1x1, /*max_cols=*/3),
-    NarrowIntKernel<U8U8Op>::Entry("Neon_U8InPlaceU8_16x3x16", Family::k8x8,
-                                   PackNeon_8_U8_1x1, /*max_cols=*/3),
+    NarrowDotsKernel<S8S8Op>::Entry("Neon_S8InPlaceS8_16x3x16", Family::k8x8,
+                                    PackNeon_8_S8_1x1, /*max_cols=*/3),
+    NarrowDotsKernel<U8U8Op>::Entry("Neon_U8InPlaceU8_16x3x16", Family::k8x8,
+                                    PackNeon_8_U8_1x1, /*max_cols=*/3),
     NarrowByLevelKernel<S8S8Op, /*kMaxCols=*/2>::Entry(
         "Neon_S8ByLevelS8_16x2x1", Family::k8x8, PackNeon_8_S8_1x1),
     NarrowByLevelKernel<U8U8Op, /*kMaxCols=*/2>::Entry(
@@ -73,8 +69,9 @@ constexpr Kernel kKernels[] = {
                          PackNeon_8_S16_1x1),
     S16S16::Entry("Neon_S16W16_12x8x1", Family::k16x8, PackNeon_16_S16_4x1,
                   PackNeon_8_S16_8x1),
-    F32AlongDepth::ColumnEntry("Neon_F32InPlaceF32InPlace_4x1x4"),
-    F32AlongDepth::Entry("Neon_F32InPlaceF32_4x4x4", PackNeon_F32_F32_1x1),
+    F32AnyOrder::ColumnEntry("Neon_F32InPlaceF32InPlace_4x1x4"),
+    F32AnyOrder::AnyOrderEntry("Neon_F32InPlaceF32_4x4x4",
+                               PackNeon_F32_F32_1x1),
     NarrowFloatNeon::Entry("Neon_F32InPlaceF32_8x8x1", PackNeon_F32_F32_1x1),
     F32ByLevel::Entry("Neon_F32ByLevelF32_64x4x1", Family::kF32,
                       PackNeon_F32_F32_1x1),

@@ -6,9 +6,8 @@
 // Tested in test/kernels/panel_kernel_test.cc.
 #include "ruy_like/kernels/epilogue/epilogue_neon.h"
 #include "ruy_like/kernels/kernel_tables.h"
-#include "ruy_like/kernels/narrow/narrow_column_in_place_neon.h"
+#include "ruy_like/kernels/narrow/narrow_dots.h"
 #include "ruy_like/kernels/narrow/narrow_float_neon.h"
-#include "ruy_like/kernels/narrow/narrow_int.h"
 #include "ruy_like/kernels/narrow/narrow_simd_neon.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/kernels/panel/panel_ops_neon.h"
@@ -23,19 +22,17 @@ using F32F32 = PanelKernel<NeonFloatOp, 3, 4>;
 using S8S8Op = NarrowBytesOp<NarrowSimdNeon, NeonDots, int8_t>;
 using U8U8Op = NarrowBytesOp<NarrowSimdNeon, NeonDots, uint8_t>;
 using S8S16InPlace =
-    NarrowIntKernel<NarrowPairsOp<NarrowSimdNeon, NeonDots, int8_t>>;
+    NarrowDotsKernel<NarrowPairsOp<NarrowSimdNeon, NeonDots, int8_t>>;
 using S16S16InPlace =
-    NarrowIntKernel<NarrowPairsOp<NarrowSimdNeon, NeonDots, int16_t>>;
+    NarrowDotsKernel<NarrowPairsOp<NarrowSimdNeon, NeonDots, int16_t>>;
 
 constexpr Kernel kKernels[] = {
-    ColumnInPlace<S8S8Op>::Entry("Neon32_S8InPlaceS8InPlace_4x1x16",
-                                 Family::k8x8),
-    ColumnInPlace<U8U8Op>::Entry("Neon32_U8InPlaceU8InPlace_4x1x16",
-                                 Family::k8x8),
-    NarrowIntKernel<S8S8Op>::Entry("Neon32_S8InPlaceS8_16x2x16", Family::k8x8,
-                                   PackNeon32_8_S8_1x1, /*max_cols=*/2),
-    NarrowIntKernel<U8U8Op>::Entry("Neon32_U8InPlaceU8_16x2x16", Family::k8x8,
-                                   PackNeon32_8_U8_1x1, /*max_cols=*/2),
+    NarrowDotsKernel<S8S8Op>::ColumnEntry("Neon32_S8InPlaceS8InPlace_4x1x16"),
+    NarrowDotsKernel<U8U8Op>::ColumnEntry("Neon32_U8InPlaceU8InPlace_4x1x16"),
+    NarrowDotsKernel<S8S8Op>::Entry("Neon32_S8InPlaceS8_16x2x16", Family::k8x8,
+                                    PackNeon32_8_S8_1x1, /*max_cols=*/2),
+    NarrowDotsKernel<U8U8Op>::Entry("Neon32_U8InPlaceU8_16x2x16", Family::k8x8,
+                                    PackNeon32_8_U8_1x1, /*max_cols=*/2),
     NeonBytesKernel::Entry("Neon32_S8S8_4x4x16", Family::k8x8,
                            PackNeon32_8_S8_4x16, PackNeon32_8_S8_4x16),
     S8S16InPlace::Entry("Neon32_S8InPlaceS16_16x16x8", Family::k8x16,

@@ -6,8 +6,7 @@
 #include "ruy_like/kernels/groups/group_ops_neon.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/narrow/narrow_by_level.h"
-#include "ruy_like/kernels/narrow/narrow_column_in_place_neon.h"
-#include "ruy_like/kernels/narrow/narrow_int.h"
+#include "ruy_like/kernels/narrow/narrow_dots.h"
 #include "ruy_like/kernels/narrow/narrow_panels.h"
 #include "ruy_like/kernels/narrow/narrow_simd_neon.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
@@ -52,15 +51,13 @@ using S8S8Op = NarrowBytesOp<NarrowSimdNeonDot, Dot, int8_t>;
 using U8U8Op = NarrowBytesOp<NarrowSimdNeonDot, Dot, uint8_t>;
 
 constexpr Kernel kKernels[] = {
-    ColumnInPlace<S8S8Op>::Entry("NeonDot_S8InPlaceS8InPlace_4x1x16",
-                                 Family::k8x8),
-    ColumnInPlace<U8U8Op>::Entry("NeonDot_U8InPlaceU8InPlace_4x1x16",
-                                 Family::k8x8),
+    NarrowDotsKernel<S8S8Op>::ColumnEntry("NeonDot_S8InPlaceS8InPlace_4x1x16"),
+    NarrowDotsKernel<U8U8Op>::ColumnEntry("NeonDot_U8InPlaceU8InPlace_4x1x16"),
     // The limits of columns are derived as in neon.cc.
-    NarrowIntKernel<S8S8Op>::Entry("NeonDot_S8InPlaceS8_16x4x16", Family::k8x8,
-                                   PackNeon_8_S8_1x1, /*max_cols=*/4),
-    NarrowIntKernel<U8U8Op>::Entry("NeonDot_U8InPlaceU8_16x4x16", Family::k8x8,
-                                   PackNeon_8_U8_1x1, /*max_cols=*/4),
+    NarrowDotsKernel<S8S8Op>::Entry("NeonDot_S8InPlaceS8_16x4x16", Family::k8x8,
+                                    PackNeon_8_S8_1x1, /*max_cols=*/4),
+    NarrowDotsKernel<U8U8Op>::Entry("NeonDot_U8InPlaceU8_16x4x16", Family::k8x8,
+                                    PackNeon_8_U8_1x1, /*max_cols=*/4),
     NarrowByLevelKernel<S8S8Op, /*kMaxCols=*/2>::Entry(
         "NeonDot_S8ByLevelS8_16x2x1", Family::k8x8, PackNeon_8_S8_1x1),
     NarrowByLevelKernel<U8U8Op, /*kMaxCols=*/2>::Entry(

@@ -9,11 +9,10 @@
 #define RUY_LIKE_KERNELS_TABLES_X86_H_
 
 #include "ruy_like/kernels/kernel_names.h"
-#include "ruy_like/kernels/narrow/narrow_along_depth.h"
 #include "ruy_like/kernels/narrow/narrow_by_level.h"
 #include "ruy_like/kernels/narrow/narrow_digits.h"
+#include "ruy_like/kernels/narrow/narrow_dots.h"
 #include "ruy_like/kernels/narrow/narrow_float.h"
-#include "ruy_like/kernels/narrow/narrow_int.h"
 #include "ruy_like/kernels/narrow/narrow_panels.h"
 #include "ruy_like/kernels/narrow/small_in_place.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
@@ -52,9 +51,9 @@ struct MaddKernels {
                                                 PackAvx2_8_S16_1x1),
       NarrowDigitsKernel<V, Dot, uint8_t>::Entry("U8InPlaceW16",
                                                  PackAvx2_8_S16_1x1),
-      NarrowIntKernel<NarrowPairsOp<V, Dot, int8_t>>::Entry(
+      NarrowDotsKernel<NarrowPairsOp<V, Dot, int8_t>>::Entry(
           "S8InPlaceW16", Family::k8x8, PackAvx2_8_S16_1x1),
-      NarrowIntKernel<NarrowPairsOp<V, Dot, uint8_t>>::Entry(
+      NarrowDotsKernel<NarrowPairsOp<V, Dot, uint8_t>>::Entry(
           "U8InPlaceW16", Family::k8x8, PackAvx2_8_S16_1x1),
       ByLevelOf<Tiles, NarrowPairsOp<V, Dot, int8_t>>::Entry(
           "S8ByLevelW16", Family::k8x8, PackAvx2_8_S16_1x1),
@@ -83,9 +82,9 @@ struct QuadsKernels {
     return kernel;
   }
   static constexpr Kernel kList[] = {
-      NarrowIntKernel<NarrowQuadsOp<V, Dot, int8_t>>::Entry(
+      NarrowDotsKernel<NarrowQuadsOp<V, Dot, int8_t>>::Entry(
           "S8InPlaceU8", Family::k8x8, PackAvx2_8_U8_1x1),
-      NarrowIntKernel<NarrowQuadsOp<V, Dot, uint8_t>>::Entry(
+      NarrowDotsKernel<NarrowQuadsOp<V, Dot, uint8_t>>::Entry(
           "U8InPlaceS8", Family::k8x8, PackAvx2_8_S8_1x1),
       ByLevelOf<Tiles, NarrowQuadsOp<V, Dot, int8_t>,
                 FlippedQuadsOp<V, Dot>>::Entry("S8ByLevelU8", Family::k8x8,
@@ -107,7 +106,7 @@ struct PairsKernels {
   typedef PairsOp<V, Dot, int16_t> S16Op;
 
   static constexpr Kernel kList[] = {
-      NarrowIntKernel<NarrowPairsOp<V, Dot, int8_t>>::Entry(
+      NarrowDotsKernel<NarrowPairsOp<V, Dot, int8_t>>::Entry(
           "S8InPlaceS16", Family::k8x16, PackAvx2_16_S16_1x1),
       ByLevelOf<Tiles, NarrowPairsOp<V, Dot, int8_t>>::Entry(
           "S8ByLevelS16", Family::k8x16, PackAvx2_16_S16_1x1),
@@ -115,7 +114,7 @@ struct PairsKernels {
           "S8S16", Family::k8x16, Tiles::kLhsPairs8, PackAvx2_16_S16_1x1),
       S8S16::Entry("S8S16", Family::k8x16, Tiles::kLhsPairs8,
                    Tiles::kRhsPairs16),
-      NarrowIntKernel<NarrowPairsOp<V, Dot, int16_t>>::Entry(
+      NarrowDotsKernel<NarrowPairsOp<V, Dot, int16_t>>::Entry(
           "S16InPlaceW16", Family::k16x8, PackAvx2_8_S16_1x1),
       ByLevelOf<Tiles, NarrowPairsOp<V, Dot, int16_t>>::Entry(
           "S16ByLevelW16", Family::k16x8, PackAvx2_8_S16_1x1),
@@ -158,7 +157,7 @@ template <class Tiles>
 struct FloatKernels {
   typedef typename Tiles::Simd V;
   typedef typename Tiles::PanelFloatOp Op;
-  typedef NarrowAlongDepthKernel<V> AlongDepth;
+  typedef NarrowDotsKernel<NarrowFloatsOp<V, Scalar::kF32>> AnyOrder;
   template <Scalar kLhs>
   using InPlace = NarrowFloatKernel<V, Tiles::kVectors, Tiles::kCols,
                                     Tiles::kLhsFloat, WidenedWords<V, kLhs>>;
@@ -173,8 +172,8 @@ struct FloatKernels {
   typedef NarrowPanelsOf<Tiles, FloatOp<V>, /*kOneColumnVectors=*/4> Narrow;
 
   static constexpr Kernel kList[] = {
-      AlongDepth::ColumnEntry("F32InPlaceF32InPlace"),
-      AlongDepth::Entry("F32InPlaceF32", PackAvx2_F32_F32_1x1),
+      AnyOrder::ColumnEntry("F32InPlaceF32InPlace"),
+      AnyOrder::AnyOrderEntry("F32InPlaceF32", PackAvx2_F32_F32_1x1),
       ColumnInPlace::ColumnEntry("F32InPlaceF32InPlace"),
       InPlace<Scalar::kF32>::Entry("F32InPlaceF32", Tiles::kRhsFloat),
       InPlace<Scalar::kBF16>::Entry("BF16InPlaceF32", Tiles::kRhsFloat),

@@ -8,7 +8,7 @@
 // of attention lie in a cache. Depth is not split.
 //
 // Rows are in the lanes of a vector as they lie. Floats need no more; of bytes
-// and words a few levels are interleaved in registers (narrow_level_ops.h).
+// and words a few levels are interleaved in registers (narrow_ops.h).
 // Float sums run in order of depth: results are the panel kernel's, bit for
 // bit. What matters is the order in which memory is read. A vector of rows over
 // the whole depth touches another page in every step. So a strip of rows has
@@ -49,7 +49,7 @@ template <class Op, int kMaxCols = kMaxNarrowCols, class FlippedOp = Op,
 struct NarrowByLevelKernel {
   typedef typename Op::Simd V;
   typedef LevelsOf<Op> Levels;
-  typedef typename Levels::Accum Accum;
+  typedef typename Op::Accum Accum;
   static constexpr int kLevels = Levels::kLevels;
   // Columns at once, with the one of ones: their sums take half of the
   // registers.
@@ -122,25 +122,13 @@ struct NarrowByLevelKernel {
   // The start of a column's sums with flipped bits: -128 times the sum of
   // its elements, modulo 2^32. Of a group that lacks levels the rhs has zeros,
   // which become -128, and the lhs's zeros become 128.
-  static RUY_LIKE_NOINLINE int32_t FlippedStart(const KernelArgs& args,
-                                                int col) {
+  static int32_t FlippedStart(const KernelArgs& args, int col) {
     const char* const packed =
         static_cast<const char*>(args.rhs) + col * args.rhs_stride_bytes;
     const ptrdiff_t padded = (args.depth + kLevels - 1) / kLevels * kLevels;
-    typename V::Int sum = V::Zero();
-    ptrdiff_t k = 0;
-    for (; k + Op::kStep <= padded; k += Op::kStep) {
-      sum = Op::MultiplyAdd(sum, Op::One(), V::Load(packed + k));
-    }
-    if (k < padded) {
-      alignas(64) char rest[Op::kStep] = {};
-      __builtin_memcpy(rest, packed + k, static_cast<size_t>(padded - k));
-      sum = Op::MultiplyAdd(sum, Op::One(), V::Load(rest));
-    }
-    alignas(16) int32_t sums[4];
-    V::StoreLaneSums(sums, sum, sum, sum, sum);
-    return static_cast<int32_t>(128 * (128 * static_cast<uint32_t>(padded) -
-                                       static_cast<uint32_t>(sums[0])));
+    return static_cast<int32_t>(
+        128 * (128 * static_cast<uint32_t>(padded) -
+               static_cast<uint32_t>(SumColumn<Op>(packed, padded))));
   }
 
   // All levels of a strip of rows.
@@ -150,7 +138,7 @@ struct NarrowByLevelKernel {
                        Accum* sums) {
     static constexpr int32_t kOnes = 0x01010101;
     const auto& first_fns =
-        *kLevelsFns<O, kColsAtOnce>[Min(all_cols, kColsAtOnce) - 1];
+        *kLevelsFns<O, kColsAtOnce>.fns[Min(all_cols, kColsAtOnce) - 1];
     const bool in_tiles = rows <= first_fns.most_steps * Op::kStep ||
                           (args.lhs_stride_bytes <= kMostTiledStride &&
                            (kLevels != 2 || first_fns.most_steps > 1));
@@ -181,7 +169,7 @@ struct NarrowByLevelKernel {
           levels.last_rhs_step = 0;
         }
         levels.sums = sums + col * strip;
-        const auto& fns = *kLevelsFns<O, kColsAtOnce>[cols - 1];
+        const auto& fns = *kLevelsFns<O, kColsAtOnce>.fns[cols - 1];
         if (in_tiles) {
           RunTiles<O>(fns, cols, levels);
         } else {

@@ -1,8 +1,9 @@
-// Back-end: what the narrow kernels have in common (narrow_int.h and
+// Back-end: what the narrow kernels have in common (narrow_dots.h and
 // narrow_float.h say what those are).
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_COMMON_H_
 #define RUY_LIKE_KERNELS_NARROW_NARROW_COMMON_H_
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "ruy_like/kernels/kernel.h"
@@ -53,6 +54,28 @@ constexpr Kernel NarrowFloatEntry(const char* name, int rhs_width,
       tile_rows, pack_rhs, run);
   kernel.macs_per_ns /= static_cast<int>(sizeof(float));
   return kernel;
+}
+
+// The sum of a column's first elements, contiguous.
+template <class Op>
+RUY_LIKE_NOINLINE int32_t SumColumn(const void* column, ptrdiff_t levels) {
+  typedef typename Op::Simd V;
+  constexpr ptrdiff_t kStepBytes = Op::kStep * sizeof(typename Op::Rhs);
+  const ptrdiff_t bytes = levels * sizeof(typename Op::Rhs);
+  const char* const p = static_cast<const char*>(column);
+  typename Op::Vector sum = V::Zero();
+  ptrdiff_t at = 0;
+  for (; at + kStepBytes <= bytes; at += kStepBytes) {
+    sum = Op::MultiplyAdd(sum, Op::One(), V::Load(p + at));
+  }
+  if (at < bytes) {
+    alignas(64) char rest[kStepBytes] = {};
+    __builtin_memcpy(rest, p + at, static_cast<size_t>(bytes - at));
+    sum = Op::MultiplyAdd(sum, Op::One(), V::Load(rest));
+  }
+  alignas(16) int32_t sums[4];
+  V::StoreLaneSums(sums, sum, sum, sum, sum);
+  return sums[0];
 }
 
 // Subtracts rhs_zero_point * row_sums from columns of accumulators, for kernels

@@ -2,8 +2,8 @@
 // without VNNI.
 //
 // Included by tables_x86.h, which lists NarrowDigitsKernel<> in front of
-// NarrowIntKernel<>, whose rhs panels it takes too. It handles a single column,
-// depth-contiguous lhs and depth that is not split into passes.
+// NarrowDotsKernel<>, whose rhs panels it takes too. It handles a single
+// column, depth-contiguous lhs and depth that is not split into passes.
 //
 // ## Digits
 //
@@ -39,7 +39,7 @@
 
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/kernels/narrow/narrow_common.h"
-#include "ruy_like/kernels/narrow/narrow_int.h"
+#include "ruy_like/kernels/narrow/narrow_dots.h"
 #include "ruy_like/kernels/narrow/narrow_row_streams.h"
 #include "ruy_like/simd/loops.h"
 namespace ruy_like::kernels {
@@ -84,7 +84,7 @@ struct DigitsFor<uint8_t> {
 
 template <class V, class Dot, typename Lhs>
 struct NarrowDigitsKernel {
-  typedef NarrowIntKernel<NarrowPairsOp<V, Dot, Lhs>> AnyZeroPoint;
+  typedef NarrowDotsKernel<NarrowPairsOp<V, Dot, Lhs>> AnyZeroPoint;
   typedef typename V::Int Vector;
   typedef DigitsFor<Lhs> Digits;
   static constexpr int kStep = 4 * V::kLanes;
@@ -105,11 +105,11 @@ struct NarrowDigitsKernel {
   static void Run(const KernelArgs* args) {
     const int32_t zero_point = args->epilogue->rhs_zero_point;
     if (zero_point < -128 || zero_point > 127) {
-      AnyZeroPoint::Run(args);
+      AnyZeroPoint::RunPadded(args);
       return;
     }
     Tiles tiles(*args);
-    RowStreamRunner<V, Tiles>(*args, &tiles).Run();
+    RowStreamRunner<V, int32_t, Tiles>(*args, &tiles).Run();
   }
 
  private:

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ruy_like/kernels/narrow/narrow_level_ops.h"
+#include "ruy_like/kernels/narrow/narrow_ops.h"
 #include "ruy_like/kernels/panel/indices.h"
 #include "ruy_like/simd/loops.h"
 
@@ -40,7 +40,7 @@ struct LevelsArgs {
 };
 
 template <class Op>
-using LevelsArgsOf = LevelsArgs<typename LevelsOf<Op>::Accum>;
+using LevelsArgsOf = LevelsArgs<typename Op::Accum>;
 template <class Op>
 using LevelsFn = void(LevelsArgsOf<Op>& args);
 
@@ -93,7 +93,7 @@ RUY_LIKE_NOINLINE void AddGroups(const LevelsArgsOf<Op>& args) {
   const int levels =
       kLevels == 1 || kGroups > 1 ? kLevels : Min(args.levels, kLevels);
   const ptrdiff_t sums_stride = args.sums_stride;
-  typename Levels::Accum* const sums = args.sums;
+  typename Op::Accum* const sums = args.sums;
   const auto add = [&](ptrdiff_t row, const auto& load) {
     Vector acc[kCols][kLevels];
     RUY_LIKE_UNROLL
@@ -208,7 +208,7 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const LevelsArgsOf<Op>& args) {
     AddToTile<Op, kRagged>(lhs, stride, last_rows, rhs, zero_point,
                            static_cast<int>(left), acc);
   }
-  typename Levels::Accum* const sums = args.sums;
+  typename Op::Accum* const sums = args.sums;
   const ptrdiff_t sums_stride = args.sums_stride;
   RUY_LIKE_UNROLL
   for (int c = 0; c < kCols; ++c) {
@@ -292,11 +292,8 @@ constexpr LevelsFnsOf<Op> kLevelsFnsFor = {LevelsFns<Op, kCols>::kMostSteps,
                                            LevelsFns<Op, kCols>::AddAll,
                                            kLevelsTiles<Op, kCols>.fns};
 template <class Op, int kMaxCols>
-constexpr const LevelsFnsOf<Op>* kLevelsFns[] = {
-    &kLevelsFnsFor<Op, 1>, &kLevelsFnsFor<Op, 2 <= kMaxCols ? 2 : 1>,
-    &kLevelsFnsFor<Op, 3 <= kMaxCols ? 3 : 1>,
-    &kLevelsFnsFor<Op, 4 <= kMaxCols ? 4 : 1>,
-    &kLevelsFnsFor<Op, 5 <= kMaxCols ? 5 : 1>};
+constexpr auto kLevelsFns = TableOf<const LevelsFnsOf<Op>, kMaxCols>(
+    [](auto cols) { return &kLevelsFnsFor<Op, cols()>; });
 
 }  // namespace
 }  // namespace ruy_like::kernels

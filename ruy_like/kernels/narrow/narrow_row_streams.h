@@ -1,7 +1,7 @@
 // Back-end: the tiles of a product of one column, and their epilogue.
 //
 // Used by what multiplies one column by a lhs that it reads in place
-// (narrow_column.h, narrow_digits.h) and leaves its sums here. It does not
+// (narrow_dots.h, narrow_digits.h) and leaves its sums here. It does not
 // multiply.
 //
 // ## Streams
@@ -58,7 +58,7 @@ struct TileRange {
 // Runs a block of one column. Tiles::Run(range, sums) makes the sums of a range
 // of tiles, the first row's at `sums`; the rhs_zero_point * lhs_sums term is
 // already subtracted.
-template <class V, class Tiles>
+template <class V, typename Accum, class Tiles>
 class RowStreamRunner {
  public:
   RowStreamRunner(const KernelArgs& args, Tiles* tiles)
@@ -111,7 +111,7 @@ class RowStreamRunner {
     }
   }
 
-  alignas(64) int32_t sums_[kMaxSums];
+  alignas(64) Accum sums_[kMaxSums];
   const KernelArgs& args_;
   Tiles* const tiles_;
 };

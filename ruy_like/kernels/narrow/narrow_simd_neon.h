@@ -2,8 +2,8 @@
 // operations that they make of it.
 //
 // Included by the Arm per-ISA files. It has the members of Simd512
-// (simd_avx512.h) that integer kernels and narrow_along_depth.h use, with the
-// same meaning; float sums in order of depth have a kernel of their own
+// (simd_avx512.h) that integer kernels and narrow_dots.h use, with the same
+// meaning; float sums in order of depth have a kernel of their own
 // (narrow_float_neon.h).
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_SIMD_NEON_H_
 #define RUY_LIKE_KERNELS_NARROW_NARROW_SIMD_NEON_H_
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ruy_like/kernels/narrow/narrow_int.h"
+#include "ruy_like/kernels/narrow/narrow_ops.h"
 #include "ruy_like/simd/loops.h"
 #include "ruy_like/simd/neon.h"
 #include "ruy_like/simd/simd_neon.h"
@@ -38,11 +38,6 @@ struct NarrowSimdNeon : SimdNeon {
   }
   static RUY_LIKE_ALWAYS_INLINE Int LoadTo16(const int16_t* p) {
     return Load(p);
-  }
-
-  // At any alignment.
-  static RUY_LIKE_ALWAYS_INLINE Float LoadFloats(const float* p) {
-    return vld1q_f32(p);
   }
 
   // ## The first n elements, n less than a whole vector; the others are 0
@@ -79,18 +74,7 @@ struct NarrowSimdNeon : SimdNeon {
   // From four levels of 16 rows of bytes: x[i] gets the first two levels of
   // rows 4i to 4i + 3, then their last two.
   static RUY_LIKE_ALWAYS_INLINE void InterleaveLevels(Int (&x)[4]) {
-    const int8x16_t a = vreinterpretq_s8_s32(x[0]);
-    const int8x16_t b = vreinterpretq_s8_s32(x[1]);
-    const int8x16_t c = vreinterpretq_s8_s32(x[2]);
-    const int8x16_t d = vreinterpretq_s8_s32(x[3]);
-    const int64x2_t ab_low = vreinterpretq_s64_s8(vzip1q_s8(a, b));
-    const int64x2_t ab_high = vreinterpretq_s64_s8(vzip2q_s8(a, b));
-    const int64x2_t cd_low = vreinterpretq_s64_s8(vzip1q_s8(c, d));
-    const int64x2_t cd_high = vreinterpretq_s64_s8(vzip2q_s8(c, d));
-    x[0] = vreinterpretq_s32_s64(vzip1q_s64(ab_low, cd_low));
-    x[1] = vreinterpretq_s32_s64(vzip2q_s64(ab_low, cd_low));
-    x[2] = vreinterpretq_s32_s64(vzip1q_s64(ab_high, cd_high));
-    x[3] = vreinterpretq_s32_s64(vzip2q_s64(ab_high, cd_high));
+    ZipLevels<Zip64>(x);
   }
   // A column's elements of these levels, for all lanes.
   static RUY_LIKE_ALWAYS_INLINE Int SetLevels(int32_t elements) {
@@ -107,12 +91,6 @@ struct NarrowSimdNeon : SimdNeon {
     asm("" : "+w"(x));
   }
   static RUY_LIKE_ALWAYS_INLINE void HoldLoaded(Int&) {}
-  // x; keeps the compiler from loading it again for each use.
-  template <typename Vector>
-  static RUY_LIKE_ALWAYS_INLINE Vector InRegister(Vector x) {
-    asm("" : "+w"(x));
-    return x;
-  }
 
   // Writes the sums of the 32-bit lanes of four vectors.
   static RUY_LIKE_ALWAYS_INLINE void StoreLaneSums(int32_t* dst, Int a, Int b,
@@ -122,6 +100,19 @@ struct NarrowSimdNeon : SimdNeon {
   static RUY_LIKE_ALWAYS_INLINE void StoreLaneSums(float* dst, Float a, Float b,
                                                    Float c, Float d) {
     vst1q_f32(dst, vpaddq_f32(vpaddq_f32(a, b), vpaddq_f32(c, d)));
+  }
+
+ protected:
+  // Bytes of two levels side by side, then these in units of kZip.
+  template <void (*kZip)(Int&, Int&)>
+  static RUY_LIKE_ALWAYS_INLINE void ZipLevels(Int (&x)[4]) {
+    Zip8(x[0], x[1]);
+    Zip8(x[2], x[3]);
+    kZip(x[0], x[2]);
+    kZip(x[1], x[3]);
+    const Int second = x[2];
+    x[2] = x[1];
+    x[1] = second;
   }
 
  private:
@@ -141,21 +132,18 @@ struct NarrowSimdNeonDot : NarrowSimdNeon {
   static RUY_LIKE_ALWAYS_INLINE void HoldInRegister(Vector&) {}
   // x[i] gets all four levels of row 4i, then of row 4i + 1, ...
   static RUY_LIKE_ALWAYS_INLINE void InterleaveLevels(Int (&x)[4]) {
-    const int8x16_t a = vreinterpretq_s8_s32(x[0]);
-    const int8x16_t b = vreinterpretq_s8_s32(x[1]);
-    const int8x16_t c = vreinterpretq_s8_s32(x[2]);
-    const int8x16_t d = vreinterpretq_s8_s32(x[3]);
-    const int16x8_t ab_low = vreinterpretq_s16_s8(vzip1q_s8(a, b));
-    const int16x8_t ab_high = vreinterpretq_s16_s8(vzip2q_s8(a, b));
-    const int16x8_t cd_low = vreinterpretq_s16_s8(vzip1q_s8(c, d));
-    const int16x8_t cd_high = vreinterpretq_s16_s8(vzip2q_s8(c, d));
-    x[0] = vreinterpretq_s32_s16(vzip1q_s16(ab_low, cd_low));
-    x[1] = vreinterpretq_s32_s16(vzip2q_s16(ab_low, cd_low));
-    x[2] = vreinterpretq_s32_s16(vzip1q_s16(ab_high, cd_high));
-    x[3] = vreinterpretq_s32_s16(vzip2q_s16(ab_high, cd_high));
+    ZipLevels<Zip16>(x);
   }
   static RUY_LIKE_ALWAYS_INLINE Int SetLevels(int32_t elements) {
     return Set(elements);
+  }
+
+ private:
+  static RUY_LIKE_ALWAYS_INLINE void Zip16(Int& a, Int& b) {
+    const int16x8_t x = vreinterpretq_s16_s32(a);
+    const int16x8_t y = vreinterpretq_s16_s32(b);
+    a = vreinterpretq_s32_s16(vzip1q_s16(x, y));
+    b = vreinterpretq_s32_s16(vzip2q_s16(x, y));
   }
 };
 

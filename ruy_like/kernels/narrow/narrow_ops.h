@@ -1,10 +1,16 @@
-// Back-end: how narrow_by_level.h multiplies levels of rows that lie side by
-// side.
+// Back-end: the operations of narrow kernels that read the lhs in place.
 //
-// An operation on bytes or words is one of narrow_int.h, whose Load and
-// MultiplyAdd suffice; here are those of floats and what differs. A step has
-// kStep rows of a few levels, a depth group, of which a rhs column has one
-// 32-bit word. Interleaving brings a row's levels to one lane:
+// Template arguments of narrow_dots.h and narrow_by_level.h, chosen by the
+// per-ISA files. An operation says what a step of a dot product does: element
+// types, kStep depth levels to a vector, loads, the multiplication, and how the
+// lhs is summed: by multiplying it by One(), or first by additions in 16-bit
+// lanes (kSumsIn16), which are cheaper where multiplications are slow.
+//
+// ## By level
+//
+// narrow_by_level.h's rows lie side by side. A step then has kStep rows of a
+// few levels, a depth group, of which a rhs column has one 32-bit word.
+// Interleaving brings a row's levels to one lane:
 //
 //      level k    |r0 r1 r2 ... r63|        |r0 x 4|r1 x 4|r2 x 4|r3 x 4| ...
 //      level k+1  |r0 r1 r2 ... r63|   -->  |r4 x 4| ...
@@ -14,57 +20,131 @@
 // for bytes; of words, which 8-bit loads are widened to, a group is two levels,
 // of floats one. It works in each 128 bits, so that vector i of four (or two)
 // has rows 4i to 4i + 3 of every 16 (or 8): sums are put in order at the end.
-#ifndef RUY_LIKE_KERNELS_NARROW_NARROW_LEVEL_OPS_H_
-#define RUY_LIKE_KERNELS_NARROW_NARROW_LEVEL_OPS_H_
+#ifndef RUY_LIKE_KERNELS_NARROW_NARROW_OPS_H_
+#define RUY_LIKE_KERNELS_NARROW_NARROW_OPS_H_
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ruy_like/kernels/narrow/narrow_int.h"
 #include "ruy_like/scalar.h"
 #include "ruy_like/simd/loops.h"
 
 namespace ruy_like::kernels {
 namespace {
 
-// Floats, or 16-bit floats that are widened, by floats.
-template <class V, Scalar kLhs>
-struct NarrowFloatsOp {
+// Members of all operations on integers.
+template <class V>
+struct NarrowIntegers {
   typedef V Simd;
-  typedef typename V::Float Vector;
-  typedef uint16_t Lhs;
-  static constexpr Scalar kLhsScalar = kLhs;
-  static constexpr Scalar kRhsScalar = Scalar::kF32;
-  static constexpr int kStep = V::kLanes;
+  typedef typename V::Int Vector;
+  typedef int32_t Accum;
+  static constexpr bool kIsFloat = false;
+  static RUY_LIKE_ALWAYS_INLINE Vector LoadRhs(const void* p) {
+    return V::Load(p);
+  }
+};
+
+// Members of all operations on bytes.
+template <class V>
+struct NarrowQuads : NarrowIntegers<V> {
+  typedef typename V::Int Vector;
+  static constexpr int kStep = 4 * V::kLanes;
+  static constexpr bool kSumsIn16 = false;
+  static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const void* p) {
+    return V::Load(p);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Vector LoadFirstLhs(const void* p, int n) {
+    return V::LoadFirst(p, n);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Vector One() { return V::Set(0x01010101); }
+};
+
+// The rhs is packed with the other signedness. Dot::Quads(acc, u8, s8) must not
+// saturate.
+template <class V, class Dot, typename LhsType>
+struct NarrowQuadsOp : NarrowQuads<V> {
+  typedef typename V::Int Vector;
+  typedef LhsType Lhs;
+  typedef int8_t Rhs;  // bytes of either kind
+  static constexpr Scalar kLhsScalar = internal::ScalarOf<Lhs>();
+  static constexpr bool kLhsIsUnsigned = kLhsScalar == Scalar::kU8;
+  static constexpr Scalar kRhsScalar =
+      kLhsIsUnsigned ? Scalar::kI8 : Scalar::kU8;
+  static RUY_LIKE_ALWAYS_INLINE Vector MultiplyAdd(Vector acc, Vector lhs,
+                                                   Vector rhs) {
+    return kLhsIsUnsigned ? Dot::Quads(acc, lhs, rhs)
+                          : Dot::Quads(acc, rhs, lhs);
+  }
+};
+
+// int8, uint8 or int16 times int16, two levels to a lane. An 8-bit lhs is
+// widened by its load.
+template <class V, class Dot, typename LhsType>
+struct NarrowPairsOp : NarrowIntegers<V> {
+  typedef typename V::Int Vector;
+  typedef LhsType Lhs;
+  typedef int16_t Rhs;
+  static constexpr Scalar kLhsScalar = internal::ScalarOf<Lhs>();
+  static constexpr Scalar kRhsScalar = Scalar::kI16;
+  static constexpr int kStep = 2 * V::kLanes;
+  static constexpr bool kSumsIn16 = sizeof(Lhs) == 1;
   static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const Lhs* p) {
-    return V::template LoadWidened<kLhs>(p);
+    return V::LoadTo16(p);
   }
   static RUY_LIKE_ALWAYS_INLINE Vector LoadFirstLhs(const Lhs* p, int n) {
-    return V::template Widen<kLhs>(V::LoadFirstOfHalf(p, 2 * n));
+    return V::LoadFirstTo16(p, n);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Vector One() { return V::Set(0x00010001); }
+  static RUY_LIKE_ALWAYS_INLINE Vector MultiplyAdd(Vector acc, Vector lhs,
+                                                   Vector rhs) {
+    return Dot::Pairs(acc, lhs, rhs);
+  }
+};
+
+// Members of all operations on floats.
+template <class V>
+struct NarrowFloats {
+  typedef V Simd;
+  typedef typename V::Float Vector;
+  typedef float Rhs;
+  typedef float Accum;
+  static constexpr bool kIsFloat = true;
+  static constexpr bool kSumsIn16 = false;
+  static constexpr Scalar kRhsScalar = Scalar::kF32;
+  static constexpr int kStep = V::kLanes;
+  static RUY_LIKE_ALWAYS_INLINE Vector LoadRhs(const void* p) {
+    return V::LoadVector(static_cast<const float*>(p));
   }
   static RUY_LIKE_ALWAYS_INLINE Vector MultiplyAdd(Vector acc, Vector lhs,
                                                    Vector rhs) {
     return V::MulAddFloat(lhs, rhs, acc);
   }
 };
+
+// Floats, or 16-bit floats that are widened, by floats.
+template <class V, Scalar kLhs>
+struct NarrowFloatsOp : NarrowFloats<V> {
+  typedef typename V::Float Vector;
+  typedef uint16_t Lhs;
+  static constexpr Scalar kLhsScalar = kLhs;
+  static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const Lhs* p) {
+    return V::template LoadWidened<kLhs>(p);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Vector LoadFirstLhs(const Lhs* p, int n) {
+    return V::template Widen<kLhs>(V::LoadFirstOfHalf(p, 2 * n));
+  }
+};
 template <class V>
-struct NarrowFloatsOp<V, Scalar::kF32> {
-  typedef V Simd;
+struct NarrowFloatsOp<V, Scalar::kF32> : NarrowFloats<V> {
   typedef typename V::Float Vector;
   typedef float Lhs;
   static constexpr Scalar kLhsScalar = Scalar::kF32;
-  static constexpr Scalar kRhsScalar = Scalar::kF32;
-  static constexpr int kStep = V::kLanes;
   static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const Lhs* p) {
-    return V::LoadFloats(p);
+    return V::LoadVector(p);
   }
   // Here n may be all.
   static RUY_LIKE_ALWAYS_INLINE Vector LoadFirstLhs(const Lhs* p, int n) {
     return V::LoadMasked(p, V::FirstLanes(n));
-  }
-  static RUY_LIKE_ALWAYS_INLINE Vector MultiplyAdd(Vector acc, Vector lhs,
-                                                   Vector rhs) {
-    return V::MulAddFloat(lhs, rhs, acc);
   }
 };
 
@@ -90,7 +170,6 @@ struct FlippedQuadsOp : NarrowQuadsOp<V, Dot, int8_t> {
 template <class Op>
 struct LevelsOf {
   typedef typename Op::Simd V;
-  typedef int32_t Accum;
   // Levels of a depth group: vectors of sums for one step of rows.
   static constexpr int kLevels = Op::kStep / V::kLanes;
   // True if the load of the first n rows is no slower than another.
@@ -135,7 +214,6 @@ struct LevelsOf<FlippedQuadsOp<V, Dot>>
 template <class V_, Scalar kLhs>
 struct LevelsOf<NarrowFloatsOp<V_, kLhs>> {
   typedef V_ V;
-  typedef float Accum;
   static constexpr int kLevels = 1;
   static constexpr bool kMasks = kLhs == Scalar::kF32;
   static constexpr bool kFlips = false;
@@ -157,4 +235,4 @@ struct LevelsOf<NarrowFloatsOp<V_, kLhs>> {
 }  // namespace
 }  // namespace ruy_like::kernels
 
-#endif  // RUY_LIKE_KERNELS_NARROW_NARROW_LEVEL_OPS_H_
+#endif  // RUY_LIKE_KERNELS_NARROW_NARROW_OPS_H_
