@@ -76,7 +76,7 @@ struct NarrowByLevelKernel {
 
   static void Run(const KernelArgs* args) {
     const int32_t zero_point = args->epilogue->rhs_zero_point;
-    if (LevelsOf<FlippedOp>::kFlips && zero_point == 128) {
+    if (FlippedOp::kFlips && zero_point == 128) {
       Multiply<FlippedOp>(*args, /*with_ones=*/false);
     } else {
       Multiply<Op>(*args, !Levels::kCentres && zero_point != 0);
@@ -101,7 +101,7 @@ struct NarrowByLevelKernel {
     const int all_cols = cols + (with_ones ? 1 : 0);
     const int strip = kMaxSums / all_cols / kTileRows * kTileRows;
     Accum start[kMaxNarrowCols + 1] = {};
-    if constexpr (LevelsOf<O>::kFlips) {
+    if constexpr (O::kFlips) {
       for (int c = 0; c < cols; ++c) start[c] = FlippedStart(args, c);
     }
     for (ptrdiff_t row = 0; row < args.rows; row += strip) {

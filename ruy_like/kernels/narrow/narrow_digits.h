@@ -118,10 +118,10 @@ struct NarrowDigitsKernel {
    public:
     explicit Tiles(const KernelArgs& args) : args_(args), first_level_(-1) {}
 
-    RUY_LIKE_ALWAYS_INLINE void Run(const TileRange& range, int32_t* sums) {
+    RUY_LIKE_ALWAYS_INLINE void Run(const StreamTiles& tiles, int32_t* sums) {
       for (ptrdiff_t level = 0; level < args_.depth; level += kMaxLevels) {
         if (level != first_level_) MakeDigits(level);
-        RunLevels(range, level, sums);
+        RunLevels(tiles, level, sums);
       }
     }
 
@@ -147,16 +147,16 @@ struct NarrowDigitsKernel {
     }
 
     // Multiplies levels whose digits have been made.
-    RUY_LIKE_NOINLINE void RunLevels(const TileRange& range, ptrdiff_t level,
+    RUY_LIKE_NOINLINE void RunLevels(const StreamTiles& tiles, ptrdiff_t level,
                                      int32_t* sums) const {
       const ptrdiff_t levels = LevelsFrom(level);
       const char* rows[kStreams];
-      for (int r = 0; r < kStreams; ++r) rows[r] = range.Row(args_, r) + level;
-      for (int i = range.begin; i < range.end; ++i, ++sums) {
+      for (int r = 0; r < kStreams; ++r) rows[r] = tiles.rows[r] + level;
+      for (int i = 0; i < tiles.count; ++i, ++sums) {
         alignas(16) int32_t products[kStreams];
         MultiplyTile(rows, levels, products);
         for (int r = 0; r < kStreams; ++r) {
-          int32_t* const sum = sums + r * range.segments->rows;
+          int32_t* const sum = sums + r * tiles.segment_rows;
           const uint32_t before = level == 0 ? 0 : static_cast<uint32_t>(*sum);
           *sum =
               static_cast<int32_t>(before + static_cast<uint32_t>(products[r]));

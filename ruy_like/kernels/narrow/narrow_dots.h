@@ -66,14 +66,14 @@ struct ColumnTiles {
   const KernelArgs& args;
   const char* rest;  // DotArgs::rest
 
-  RUY_LIKE_NOINLINE void Run(const TileRange& range, Accum* sums) const {
+  RUY_LIKE_NOINLINE void Run(const StreamTiles& tiles, Accum* sums) const {
     // Copied: compilers would read them again after each store.
-    const ptrdiff_t segment_rows = range.segments->rows;
+    const ptrdiff_t segment_rows = tiles.segment_rows;
     const ptrdiff_t stride = args.lhs_stride_bytes;
     alignas(16) Accum results[kDotRows];
     const char* rows[kDotRows];
     RUY_LIKE_UNROLL
-    for (int r = 0; r < kDotRows; ++r) rows[r] = range.Row(args, r);
+    for (int r = 0; r < kDotRows; ++r) rows[r] = tiles.rows[r];
     DotArgs<Accum> dots;
     dots.rhs = static_cast<const char*>(args.rhs);
     dots.rest = rest;
@@ -81,8 +81,7 @@ struct ColumnTiles {
     dots.depth = args.depth;
     dots.result = results;
     dots.rhs_zero_point = args.epilogue->rhs_zero_point;
-    for (Accum* const end = sums + (range.end - range.begin); sums != end;
-         ++sums) {
+    for (Accum* const end = sums + tiles.count; sums != end; ++sums) {
       MultiplyRows<Op, 1, kSums, /*kPrefetched=*/0>(rows, dots);
       RUY_LIKE_UNROLL
       for (int r = 0; r < kDotRows; ++r) {

@@ -39,6 +39,7 @@ struct NarrowIntegers {
   typedef typename V::Int Vector;
   typedef int32_t Accum;
   static constexpr bool kIsFloat = false;
+  static constexpr bool kFlips = false;
   static RUY_LIKE_ALWAYS_INLINE Vector LoadRhs(const void* p) {
     return V::Load(p);
   }
@@ -109,6 +110,7 @@ struct NarrowFloats {
   typedef float Rhs;
   typedef float Accum;
   static constexpr bool kIsFloat = true;
+  static constexpr bool kFlips = false;
   static constexpr bool kSumsIn16 = false;
   static constexpr Scalar kRhsScalar = Scalar::kF32;
   static constexpr int kStep = V::kLanes;
@@ -159,6 +161,7 @@ struct NarrowFloatsOp<V, Scalar::kF32> : NarrowFloats<V> {
 template <class V, class Dot>
 struct FlippedQuadsOp : NarrowQuadsOp<V, Dot, int8_t> {
   typedef typename V::Int Vector;
+  static constexpr bool kFlips = true;
   static constexpr int32_t kTopBits = INT32_MIN | 0x808080;
   static RUY_LIKE_ALWAYS_INLINE Vector MultiplyAdd(Vector acc, Vector lhs,
                                                    Vector rhs) {
@@ -170,64 +173,44 @@ struct FlippedQuadsOp : NarrowQuadsOp<V, Dot, int8_t> {
 template <class Op>
 struct LevelsOf {
   typedef typename Op::Simd V;
+  typedef typename Op::Vector Vector;
+  typedef typename Op::Accum Accum;
   // Levels of a depth group: vectors of sums for one step of rows.
   static constexpr int kLevels = Op::kStep / V::kLanes;
   // True if the load of the first n rows is no slower than another.
-  static constexpr bool kMasks = false;
-  static constexpr bool kFlips = false;
+  static constexpr bool kMasks = Op::kLhsScalar == Scalar::kF32;
   // True if a rhs zero point is subtracted from the rhs: words have room for
-  // it. Else it takes the lhs's row sums, products with a column of ones.
-  static constexpr bool kCentres = kLevels == 2;
+  // it, and floats have none. Else it takes the lhs's row sums, products with a
+  // column of ones.
+  static constexpr bool kCentres = kLevels <= 2;
 
   // A depth group of a packed rhs column, for all lanes.
-  static RUY_LIKE_ALWAYS_INLINE typename V::Int LoadRhs(const void* p,
-                                                        int32_t zero_point) {
-    int32_t word;
-    __builtin_memcpy(&word, p, sizeof(word));
-    if constexpr (kCentres) {
-      return V::Add16(V::SetLevels(word),
+  static RUY_LIKE_ALWAYS_INLINE Vector LoadRhs(const void* p,
+                                               int32_t zero_point) {
+    Accum group;
+    __builtin_memcpy(&group, p, sizeof(group));
+    if constexpr (Op::kFlips) {
+      return V::Set(group ^ Op::kTopBits);
+    } else if constexpr (kLevels == 2) {
+      return V::Add16(V::SetLevels(group),
                       V::Set16(static_cast<int16_t>(-zero_point)));
+    } else if constexpr (kLevels == 4) {
+      return V::SetLevels(group);
+    } else {
+      return V::SetFloat(group);
     }
-    return V::SetLevels(word);
   }
-  static RUY_LIKE_ALWAYS_INLINE typename V::Int SetAll(int32_t x) {
-    return V::Set(x);
+  static RUY_LIKE_ALWAYS_INLINE Vector SetAll(Accum x) {
+    if constexpr (Op::kIsFloat) {
+      return V::SetFloat(x);
+    } else {
+      return V::Set(x);
+    }
   }
-  static RUY_LIKE_ALWAYS_INLINE void Interleave(typename V::Int (&x)[kLevels]) {
-    V::InterleaveLevels(x);
+  static RUY_LIKE_ALWAYS_INLINE void Interleave(Vector (&x)[kLevels]) {
+    if constexpr (kLevels > 1) V::InterleaveLevels(x);
   }
-  static RUY_LIKE_ALWAYS_INLINE void Store(int32_t* to, typename V::Int x) {
-    V::Store(to, x, V::kLanes);
-  }
-};
-template <class V, class Dot>
-struct LevelsOf<FlippedQuadsOp<V, Dot>>
-    : LevelsOf<NarrowQuadsOp<V, Dot, int8_t>> {
-  static constexpr bool kFlips = true;
-  static RUY_LIKE_ALWAYS_INLINE typename V::Int LoadRhs(const void* p,
-                                                        int32_t) {
-    int32_t word;
-    __builtin_memcpy(&word, p, sizeof(word));
-    return V::Set(word ^ FlippedQuadsOp<V, Dot>::kTopBits);
-  }
-};
-template <class V_, Scalar kLhs>
-struct LevelsOf<NarrowFloatsOp<V_, kLhs>> {
-  typedef V_ V;
-  static constexpr int kLevels = 1;
-  static constexpr bool kMasks = kLhs == Scalar::kF32;
-  static constexpr bool kFlips = false;
-  static constexpr bool kCentres = true;  // there are no zero points
-
-  static RUY_LIKE_ALWAYS_INLINE typename V::Float LoadRhs(const void* p,
-                                                          int32_t) {
-    return V::SetFloat(*static_cast<const float*>(p));
-  }
-  static RUY_LIKE_ALWAYS_INLINE typename V::Float SetAll(float x) {
-    return V::SetFloat(x);
-  }
-  static RUY_LIKE_ALWAYS_INLINE void Interleave(typename V::Float (&)[1]) {}
-  static RUY_LIKE_ALWAYS_INLINE void Store(float* to, typename V::Float x) {
+  static RUY_LIKE_ALWAYS_INLINE void Store(Accum* to, Vector x) {
     V::Store(to, x, V::kLanes);
   }
 };

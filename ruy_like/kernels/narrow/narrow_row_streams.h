@@ -35,28 +35,16 @@ namespace {
 // Streams, and rows of a tile: StoreLaneSums() takes four vectors.
 constexpr int kStreams = 4;
 
-// One segment of each stream.
-struct StreamSegments {
-  ptrdiff_t first;  // row of the first stream's
-  ptrdiff_t apart;  // from its first row to that of the next stream's
-  int rows;         // of each segment; sums are in order of segments
+// Consecutive tiles: the next one has the row below each of `rows`. Rows beyond
+// the block repeat its last one; their sums are dropped.
+struct StreamTiles {
+  const char* rows[kStreams];  // of the first tile
+  int count;
+  int segment_rows;  // sums of a tile's rows are so many elements apart
 };
 
-// Consecutive tiles: tile i, begin <= i < end, has row i of each stream's
-// segment. Rows beyond the block repeat its last one; their sums are dropped.
-struct TileRange {
-  const StreamSegments* segments;
-  int begin, end;
-
-  RUY_LIKE_ALWAYS_INLINE const char* Row(const KernelArgs& args, int r) const {
-    const ptrdiff_t wanted = segments->first + begin + r * segments->apart;
-    const ptrdiff_t present = wanted < args.rows ? wanted : args.rows - 1;
-    return static_cast<const char*>(args.lhs) + present * args.lhs_stride_bytes;
-  }
-};
-
-// Runs a block of one column. Tiles::Run(range, sums) makes the sums of a range
-// of tiles, the first row's at `sums`; the rhs_zero_point * lhs_sums term is
+// Runs a block of one column. Tiles::Run(tiles, sums) makes the sums of some
+// tiles, the first row's at `sums`; the rhs_zero_point * lhs_sums term is
 // already subtracted.
 template <class V, typename Accum, class Tiles>
 class RowStreamRunner {
@@ -65,24 +53,21 @@ class RowStreamRunner {
       : args_(args), tiles_(tiles) {}
 
   RUY_LIKE_ALWAYS_INLINE void Run() {
-    StreamSegments segments;
     ptrdiff_t apart;
     for (ptrdiff_t row = 0; row < args_.rows; row += kStreams * apart) {
       const ptrdiff_t left = args_.rows - row;
+      int segment_rows = kMaxSums / kStreams;
       if (left >= kMaxSums) {
-        segments.rows = kMaxSums / kStreams;
-        apart = left / kMaxSums * segments.rows;
+        apart = left / kMaxSums * segment_rows;
       } else {
         apart = (left + kStreams - 1) / kStreams;
-        segments.rows = static_cast<int>(apart);
+        segment_rows = static_cast<int>(apart);
         // The epilogue reads whole vectors.
-        const int count = kStreams * segments.rows;
+        const int count = kStreams * segment_rows;
         for (int i = count; i % V::kLanes != 0; ++i) sums_[i] = 0;
       }
-      segments.apart = apart;
-      for (ptrdiff_t i = 0; i < apart; i += segments.rows) {
-        segments.first = row + i;
-        RunSegments(segments);
+      for (ptrdiff_t i = 0; i < apart; i += segment_rows) {
+        RunSegments(row + i, apart, segment_rows);
       }
     }
   }
@@ -90,20 +75,30 @@ class RowStreamRunner {
  private:
   static constexpr int kMaxSums = 512;
 
-  RUY_LIKE_ALWAYS_INLINE void RunSegments(const StreamSegments& segments) {
+  // A segment of each stream, `apart` rows apart; their sums one behind the
+  // other.
+  RUY_LIKE_ALWAYS_INLINE void RunSegments(ptrdiff_t first, ptrdiff_t apart,
+                                          int segment_rows) {
     // Tiles whose rows are all in the block.
-    const ptrdiff_t left =
-        args_.rows - segments.first - (kStreams - 1) * segments.apart;
-    const int whole = left > 0 ? Min(left, segments.rows) : 0;
-    if (whole > 0) tiles_->Run({&segments, 0, whole}, sums_);
-    for (int i = whole; i < segments.rows; ++i) {
-      tiles_->Run({&segments, i, i + 1}, sums_ + i);
+    const ptrdiff_t left = args_.rows - first - (kStreams - 1) * apart;
+    const int whole = left > 0 ? Min(left, segment_rows) : 0;
+    StreamTiles tiles;
+    tiles.segment_rows = segment_rows;
+    for (int i = 0; i < segment_rows; i += tiles.count) {
+      tiles.count = i < whole ? whole : 1;
+      for (int r = 0; r < kStreams; ++r) {
+        const ptrdiff_t wanted = first + i + r * apart;
+        const ptrdiff_t present = wanted < args_.rows ? wanted : args_.rows - 1;
+        tiles.rows[r] = static_cast<const char*>(args_.lhs) +
+                        present * args_.lhs_stride_bytes;
+      }
+      tiles_->Run(tiles, sums_ + i);
     }
     // Adjacent segments are stored as one.
-    const int count = segments.apart == segments.rows ? 1 : kStreams;
-    const int rows = kStreams / count * segments.rows;
+    const int count = apart == segment_rows ? 1 : kStreams;
+    const int rows = kStreams / count * segment_rows;
     for (int segment = 0; segment < count; ++segment) {
-      const ptrdiff_t row = segments.first + segment * segments.apart;
+      const ptrdiff_t row = first + segment * apart;
       StoreTile<typename V::Base>(
           {sums_ + segment * rows, kMaxSums, Min(args_.rows - row, rows),
            /*cols=*/1, row, 0},
