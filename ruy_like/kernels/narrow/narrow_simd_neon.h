@@ -63,12 +63,6 @@ struct NarrowSimdNeon : SimdNeon {
     return LoadFirst(p, 2 * n);
   }
 
-  // ## 16-bit lanes
-  static RUY_LIKE_ALWAYS_INLINE Int Add16(Int a, Int b) {
-    return vreinterpretq_s32_s16(
-        vaddq_s16(vreinterpretq_s16_s32(a), vreinterpretq_s16_s32(b)));
-  }
-
   // ## Interleaving of levels
 
   // From four levels of 16 rows of bytes: x[i] gets the first two levels of
@@ -136,14 +130,6 @@ struct NarrowSimdNeonDot : NarrowSimdNeon {
   }
   static RUY_LIKE_ALWAYS_INLINE Int SetLevels(int32_t elements) {
     return Set(elements);
-  }
-
- private:
-  static RUY_LIKE_ALWAYS_INLINE void Zip16(Int& a, Int& b) {
-    const int16x8_t x = vreinterpretq_s16_s32(a);
-    const int16x8_t y = vreinterpretq_s16_s32(b);
-    a = vreinterpretq_s32_s16(vzip1q_s16(x, y));
-    b = vreinterpretq_s32_s16(vzip2q_s16(x, y));
   }
 };
 
