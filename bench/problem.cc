@@ -6,7 +6,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "ruy_like/float16.h"
+#include "ruy_like/float8.h"
 #include "ruy_like/scalar.h"
 
 namespace ruy_like::bench {
@@ -46,6 +46,10 @@ void Fill(Scalar scalar, std::ptrdiff_t count, Random* random, Buffer* buffer) {
       return FillFloats<BFloat16>(count, random, buffer);
     case Scalar::kF16:
       return FillFloats<Float16>(count, random, buffer);
+    case Scalar::kE4M3:
+      return FillFloats<Float8E4M3>(count, random, buffer);
+    case Scalar::kE5M2:
+      return FillFloats<Float8E5M2>(count, random, buffer);
     default:
       break;
   }
@@ -346,6 +350,12 @@ const std::vector<Types>& AllTypes() {
       With<TypedProblem<Float16, float, float, float>>(
           {"f16f32", "float16 weights, float activations", Family::kF32,
            Scalar::kF16, Scalar::kF32, Scalar::kF32}),
+      With<TypedProblem<Float8E4M3, float, float, float>>(
+          {"e4m3f32", "8-bit float weights (E4M3), float activations",
+           Family::kF32, Scalar::kE4M3, Scalar::kF32, Scalar::kF32}),
+      With<TypedProblem<Float8E4M3, BFloat16, float, float>>(
+          {"e4m3bf16", "8-bit float weights (E4M3), bfloat16 activations",
+           Family::kF32, Scalar::kE4M3, Scalar::kBF16, Scalar::kF32}),
       GroupTypes("s4g32", "4-bit weights in groups of 32, float activations", 4,
                  32),
       GroupTypes("s4g128", "4-bit weights in groups of 128, float activations",

@@ -86,11 +86,11 @@ namespace internal {
 
 // The value as a double, exactly. A signalling NaN is first made a quiet one,
 // by its bits: converting or comparing it would raise an exception in the
-// caller's code, where the library has not masked any yet. (16-bit floats do
+// caller's code, where the library has not masked any yet. (Narrow floats do
 // that themselves.)
 template <typename T>
 double ExactDouble(T value) {
-  if constexpr (IsFloatType<T>() && !Is16BitFloat(ScalarOf<T>())) {
+  if constexpr (IsFloatType<T>() && !IsNarrowFloat(ScalarOf<T>())) {
     static_assert(std::numeric_limits<T>::is_specialized,
                   "the bits of NaN depend on the digits of the mantissa");
     using Bits =

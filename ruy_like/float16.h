@@ -62,54 +62,69 @@ RUY_LIKE_FLOAT16_INLINE constexpr uint32_t WidenBFloat16(uint16_t bits) {
   const bool is_nan = (bits & 0x7fff) > 0x7f80;
   return (static_cast<uint32_t>(bits) | (is_nan ? 0x0040 : 0)) << 16;
 }
+// The same of a format with so many bits of mantissa and that bias of the
+// exponent, without sign: of finite magnitudes, and from them. What is too
+// large for the format becomes more than its largest value's bits.
+template <int kMantissaBits, int kBias>
+RUY_LIKE_FLOAT16_INLINE constexpr uint32_t RoundMagnitude(uint32_t magnitude) {
+  constexpr int kShift = 23 - kMantissaBits;
+  constexpr uint32_t kRebias = static_cast<uint32_t>(127 - kBias) << 23;
+  // A carry out of the mantissa correctly raises the exponent.
+  if (magnitude >= kRebias + (1 << 23)) {
+    const uint32_t half = uint32_t{1} << (kShift - 1);
+    return (magnitude + half - 1 + (magnitude >> kShift & 1) - kRebias) >>
+           kShift;
+  }
+  // A denormal is a multiple of the least one; less than half of that is 0.
+  const uint32_t shift = 128 - kBias + kShift - (magnitude >> 23);
+  if (shift > 24) return 0;
+  const uint32_t mantissa = (magnitude & 0x007fffff) | 0x00800000;
+  const uint32_t rest = mantissa & ((uint32_t{1} << shift) - 1);
+  const uint32_t half = uint32_t{1} << (shift - 1);
+  const uint32_t whole = mantissa >> shift;
+  return whole + (rest > half || (rest == half && (whole & 1) != 0) ? 1 : 0);
+}
+template <int kMantissaBits, int kBias>
+RUY_LIKE_FLOAT16_INLINE constexpr uint32_t WidenMagnitude(uint32_t magnitude) {
+  constexpr uint32_t kOne = uint32_t{1} << kMantissaBits;
+  uint32_t exponent = magnitude >> kMantissaBits;
+  if (exponent == 0) {
+    if (magnitude == 0) return 0;
+    for (exponent = 1; (magnitude & kOne) == 0; --exponent) magnitude <<= 1;
+  }
+  // The exponent may have wrapped below 0; the sum has not.
+  return (exponent + 127 - kBias) << 23 | (magnitude & (kOne - 1))
+                                              << (23 - kMantissaBits);
+}
+
 RUY_LIKE_FLOAT16_INLINE constexpr uint16_t RoundToFloat16(uint32_t bits) {
   const uint32_t sign = bits >> 16 & 0x8000;
   const uint32_t magnitude = bits & 0x7fffffff;
   if (magnitude > 0x7f800000) {
     return static_cast<uint16_t>(sign | 0x7e00 | (magnitude >> 13 & 0x1ff));
   }
-  // 65520 is half-way between 65504 and 2^16: the tie rounds up, to infinity.
-  if (magnitude >= 0x477ff000) return static_cast<uint16_t>(sign | 0x7c00);
-  // From 2^-14 on the exponent's bias goes from 127 to 15; a carry out of the
-  // mantissa correctly raises the exponent.
-  if (magnitude >= 0x38800000) {
-    const uint32_t rounded = magnitude + 0x0fff + (magnitude >> 13 & 1);
-    return static_cast<uint16_t>(sign | (rounded - 0x38000000) >> 13);
-  }
-  // A denormal is a multiple of 2^-24; up to half of that is 0.
-  if (magnitude <= 0x33000000) return static_cast<uint16_t>(sign);
-  const uint32_t mantissa = (magnitude & 0x007fffff) | 0x00800000;
-  const uint32_t shift = 126 - (magnitude >> 23);  // 14 .. 24
-  const uint32_t rest = mantissa & ((uint32_t{1} << shift) - 1);
-  const uint32_t half = uint32_t{1} << (shift - 1);
-  const uint32_t whole = mantissa >> shift;
-  const uint32_t up = rest > half || (rest == half && (whole & 1) != 0);
-  return static_cast<uint16_t>(sign | (whole + up));
+  const uint32_t rounded = RoundMagnitude<10, 15>(magnitude);
+  return static_cast<uint16_t>(sign | (rounded < 0x7c00 ? rounded : 0x7c00));
 }
 RUY_LIKE_FLOAT16_INLINE constexpr uint32_t WidenFloat16(uint16_t bits) {
   const uint32_t sign = (bits & uint32_t{0x8000}) << 16;
-  uint32_t exponent = bits >> 10 & 0x1f;
-  uint32_t mantissa = bits & 0x3ff;
-  if (exponent == 0x1f) {
+  const uint32_t mantissa = bits & 0x3ff;
+  if ((bits & 0x7c00) == 0x7c00) {
     return sign | 0x7f800000 | mantissa << 13 |
            (mantissa != 0 ? 0x00400000 : 0);
   }
-  if (exponent == 0) {
-    if (mantissa == 0) return sign;
-    for (exponent = 1; (mantissa & 0x400) == 0; --exponent) mantissa <<= 1;
-  }
-  // The exponent may have wrapped below 0; the sum has not.
-  return sign | (exponent + 112) << 23 | (mantissa & 0x3ff) << 13;
+  return sign | WidenMagnitude<10, 15>(bits & 0x7fff);
 }
 
-// The common base: Type is the derived type, kInfinity the bits of infinity.
-template <typename Type, uint16_t kInfinity, uint16_t (*kRound)(uint32_t bits),
-          uint32_t (*kWiden)(uint16_t bits)>
-struct Float16Base {
-  uint16_t bits;
+// The common base, of 8-bit floats (float8.h), too: Type is the derived type,
+// kLargest the bits of infinity, or of the largest value if there is none.
+template <typename Type, typename Bits, Bits kLargest,
+          Bits (*kRound)(uint32_t bits), uint32_t (*kWiden)(Bits bits)>
+struct NarrowFloatBase {
+  Bits bits;
 
   // The element with these bits.
-  static constexpr Type FromBits(uint16_t from) {
+  static constexpr Type FromBits(Bits from) {
     Type result{};
     result.bits = from;
     return result;
@@ -122,7 +137,7 @@ struct Float16Base {
   }
 
   friend constexpr Type operator-(Type value) {
-    return FromBits(value.bits ^ 0x8000);
+    return FromBits(static_cast<Bits>(value.bits ^ kSign));
   }
   // Unary + promotes to float, as it promotes narrow integers to int.
   friend float operator+(Type value) { return static_cast<float>(value); }
@@ -142,19 +157,21 @@ struct Float16Base {
   friend constexpr bool operator>=(Type a, Type b) { return b <= a; }
 
  protected:
-  Float16Base() = default;
-  RUY_LIKE_FLOAT16_INLINE explicit Float16Base(float value)
+  NarrowFloatBase() = default;
+  RUY_LIKE_FLOAT16_INLINE explicit NarrowFloatBase(float value)
       : bits(kRound(BitsOfFloat(value))) {}
 
  private:
-  static constexpr int MagnitudeOf(Type value) { return value.bits & 0x7fff; }
+  static constexpr int kSign = 1 << (8 * sizeof(Bits) - 1);
+  static constexpr int MagnitudeOf(Type value) {
+    return value.bits & (kSign - 1);
+  }
   static constexpr bool IsOrdered(Type a, Type b) {
-    return MagnitudeOf(a) <= kInfinity && MagnitudeOf(b) <= kInfinity;
+    return MagnitudeOf(a) <= kLargest && MagnitudeOf(b) <= kLargest;
   }
   // Keys compare as the values do.
   static constexpr int KeyOf(Type value) {
-    return (value.bits & 0x8000) != 0 ? -MagnitudeOf(value)
-                                      : MagnitudeOf(value);
+    return (value.bits & kSign) != 0 ? -MagnitudeOf(value) : MagnitudeOf(value);
   }
 };
 
@@ -162,26 +179,26 @@ struct Float16Base {
 
 // Trivial types: indeterminate without an initializer; BFloat16() is 0.
 struct BFloat16 final
-    : public float16_internal::Float16Base<BFloat16, 0x7f80,
-                                           float16_internal::RoundToBFloat16,
-                                           float16_internal::WidenBFloat16> {
+    : public float16_internal::NarrowFloatBase<
+          BFloat16, uint16_t, 0x7f80, float16_internal::RoundToBFloat16,
+          float16_internal::WidenBFloat16> {
   BFloat16() = default;
   // The nearest value, ties to even. Denormals stay, what is too large
   // becomes infinite, a NaN stays one. Other types are first rounded to float.
   template <typename T, std::enable_if_t<std::is_arithmetic<T>::value, int> = 0>
   RUY_LIKE_FLOAT16_INLINE explicit BFloat16(T value)
-      : Float16Base(static_cast<float>(value)) {}
+      : NarrowFloatBase(static_cast<float>(value)) {}
 };
 
 struct Float16 final
-    : public float16_internal::Float16Base<Float16, 0x7c00,
-                                           float16_internal::RoundToFloat16,
-                                           float16_internal::WidenFloat16> {
+    : public float16_internal::NarrowFloatBase<Float16, uint16_t, 0x7c00,
+                                               float16_internal::RoundToFloat16,
+                                               float16_internal::WidenFloat16> {
   Float16() = default;
   // As for BFloat16.
   template <typename T, std::enable_if_t<std::is_arithmetic<T>::value, int> = 0>
   RUY_LIKE_FLOAT16_INLINE explicit Float16(T value)
-      : Float16Base(static_cast<float>(value)) {}
+      : NarrowFloatBase(static_cast<float>(value)) {}
 };
 
 static_assert(sizeof(BFloat16) == 2 && alignof(BFloat16) == 2, "");
@@ -189,42 +206,64 @@ static_assert(sizeof(Float16) == 2 && alignof(Float16) == 2, "");
 
 namespace float16_internal {
 
-// std::numeric_limits except for digits and exponents; the arguments are bits.
-template <typename Type, uint16_t kMin, uint16_t kMax, uint16_t kEpsilon,
-          uint16_t kHalf, uint16_t kInfinity>
-struct Float16Limits {
+// std::numeric_limits of a format by its sizes. Without infinity its code and
+// all but the last NaN's are numbers.
+template <typename Type, int kMantissaBits, int kBias, bool kHasInfinity = true>
+struct NarrowFloatLimits {
   static constexpr bool is_specialized = true;
   static constexpr bool is_signed = true;
   static constexpr bool is_integer = false;
   static constexpr bool is_exact = false;
-  static constexpr bool has_infinity = true;
+  static constexpr bool has_infinity = kHasInfinity;
   static constexpr bool has_quiet_NaN = true;
-  static constexpr bool has_signaling_NaN = true;
+  static constexpr bool has_signaling_NaN = kHasInfinity;
   static constexpr std::float_denorm_style has_denorm = std::denorm_present;
   static constexpr bool has_denorm_loss = false;
   static constexpr std::float_round_style round_style = std::round_to_nearest;
+  static constexpr bool is_iec559 = false;
   static constexpr bool is_bounded = true;
   static constexpr bool is_modulo = false;
   static constexpr int radix = 2;
   static constexpr bool traps = false;
   static constexpr bool tinyness_before = false;
+  // One more bit is implicit. log10(2) is 0.30103.
+  static constexpr int digits = kMantissaBits + 1;
+  static constexpr int digits10 = kMantissaBits * 30103 / 100000;
+  static constexpr int max_digits10 = 2 + digits * 30103 / 100000;
+  static constexpr int min_exponent = 2 - kBias;
+  static constexpr int min_exponent10 = (min_exponent - 1) * 30103 / 100000;
+  static constexpr int max_exponent = kBias + (kHasInfinity ? 1 : 2);
+  static constexpr int max_exponent10 = max_exponent * 30103 / 100000;
 
-  static constexpr Type min() noexcept { return Type::FromBits(kMin); }
-  static constexpr Type max() noexcept { return Type::FromBits(kMax); }
+  static constexpr Type min() noexcept { return Of(kOne); }
+  static constexpr Type max() noexcept { return Of(kHighest - 1); }
   static constexpr Type lowest() noexcept { return -max(); }
-  static constexpr Type epsilon() noexcept { return Type::FromBits(kEpsilon); }
-  static constexpr Type round_error() noexcept { return Type::FromBits(kHalf); }
+  static constexpr Type epsilon() noexcept {
+    return Of((kBias - kMantissaBits) * kOne);
+  }
+  static constexpr Type round_error() noexcept {
+    return Of((kBias - 1) * kOne);
+  }
   static constexpr Type infinity() noexcept {
-    return Type::FromBits(kInfinity);
+    return Of(kHasInfinity ? kHighest : 0);
   }
   // With one payload bit: the top one if quiet, else the next.
   static constexpr Type quiet_NaN() noexcept {
-    return Type::FromBits(kInfinity | kMin >> 1);
+    return Of(kHighest | (kHasInfinity ? kOne / 2 : 0));
   }
   static constexpr Type signaling_NaN() noexcept {
-    return Type::FromBits(kInfinity | kMin >> 2);
+    return Of(kHighest | (kHasInfinity ? kOne / 4 : 0));
   }
-  static constexpr Type denorm_min() noexcept { return Type::FromBits(1); }
+  static constexpr Type denorm_min() noexcept { return Of(1); }
+
+ private:
+  static constexpr int kOne = 1 << kMantissaBits;
+  // The bits behind those of the largest finite value.
+  static constexpr int kHighest =
+      (1 << (8 * sizeof(Type) - 1)) - (kHasInfinity ? kOne : 1);
+  static constexpr Type Of(int bits) {
+    return Type::FromBits(static_cast<decltype(Type::bits)>(bits));
+  }
 };
 
 }  // namespace float16_internal
@@ -235,32 +274,14 @@ namespace std {
 
 template <>
 class numeric_limits<ruy_like::BFloat16>
-    : public ruy_like::float16_internal::Float16Limits<
-          ruy_like::BFloat16, 0x0080, 0x7f7f, 0x3c00, 0x3f00, 0x7f80> {
- public:
-  static constexpr bool is_iec559 = false;
-  static constexpr int digits = 8;
-  static constexpr int digits10 = 2;
-  static constexpr int max_digits10 = 4;
-  static constexpr int min_exponent = -125;
-  static constexpr int min_exponent10 = -37;
-  static constexpr int max_exponent = 128;
-  static constexpr int max_exponent10 = 38;
-};
-
+    : public ruy_like::float16_internal::NarrowFloatLimits<ruy_like::BFloat16,
+                                                           7, 127> {};
 template <>
 class numeric_limits<ruy_like::Float16>
-    : public ruy_like::float16_internal::Float16Limits<
-          ruy_like::Float16, 0x0400, 0x7bff, 0x1400, 0x3800, 0x7c00> {
+    : public ruy_like::float16_internal::NarrowFloatLimits<ruy_like::Float16,
+                                                           10, 15> {
  public:
   static constexpr bool is_iec559 = true;
-  static constexpr int digits = 11;
-  static constexpr int digits10 = 3;
-  static constexpr int max_digits10 = 5;
-  static constexpr int min_exponent = -13;
-  static constexpr int min_exponent10 = -4;
-  static constexpr int max_exponent = 16;
-  static constexpr int max_exponent10 = 4;
 };
 
 }  // namespace std

@@ -70,10 +70,10 @@ inline bool operator==(const Layout& a, const Layout& b) {
 inline bool operator!=(const Layout& a, const Layout& b) { return !(a == b); }
 
 // A view of a caller-owned buffer. T is float, double, BFloat16, Float16
-// (float16.h), int8_t, uint8_t, int16_t or (dst only) int32_t. The buffer needs
-// T's own alignment, no padding, and must outlive the calls that use it.
-// Matrix<const T> (below) is the same of a buffer that cannot be written: an
-// operand, and never dst.
+// (float16.h), Float8E4M3, Float8E5M2 (float8.h), int8_t, uint8_t, int16_t or
+// (dst only) int32_t. The buffer needs T's own alignment, no padding, and must
+// outlive the calls that use it. Matrix<const T> (below) is the same of a
+// buffer that cannot be written: an operand, and never dst.
 //
 // Copying a Matrix copies the view. Distinct Matrix objects may be used from
 // distinct threads.

@@ -76,10 +76,10 @@ inline float RoundedSum(float a, float b) {
 inline double RoundedProduct(double a, double b) { return Uncontracted(a * b); }
 inline double RoundedSum(double a, double b) { return a + b; }
 
-// 16-bit floats as float, in which their products are computed.
+// Narrow floats as float, in which their products are computed.
 template <typename T>
 auto Widened(T value) {
-  if constexpr (Is16BitFloat(ScalarOf<T>())) {
+  if constexpr (IsNarrowFloat(ScalarOf<T>())) {
     return static_cast<float>(value);
   } else {
     return value;

@@ -2,6 +2,7 @@
 //
 //   Matrix, Layout, MakeSimpleLayout, Order, CachePolicy   matrix.h
 //   BFloat16, Float16: elements of 16 bits                 float16.h
+//   Float8E4M3, Float8E5M2: elements of 8 bits             float8.h
 //   MulParams, ChannelDimension                            mul_params.h
 //   Path and its names                                     path.h
 //   Context: threads, permitted paths, prepacked cache     context.h
@@ -21,6 +22,7 @@
 #include "ruy_like/context.h"
 #include "ruy_like/executor.h"
 #include "ruy_like/float16.h"
+#include "ruy_like/float8.h"
 #include "ruy_like/group_weights.h"
 #include "ruy_like/matrix.h"
 #include "ruy_like/mul.h"

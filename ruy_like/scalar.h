@@ -16,6 +16,8 @@ namespace ruy_like {
 
 struct BFloat16;  // float16.h
 struct Float16;
+struct Float8E4M3;  // float8.h
+struct Float8E5M2;
 
 // The one list of element types: what an operand, a packed panel or dst can
 // have. Files of packed matrices store a line's number: append only.
@@ -24,21 +26,28 @@ struct Float16;
 //     kind         kSigned, kUnsigned or kFloat
 //     name         in messages
 //     kernel name  in names of kernels and packed layouts
-#define RUY_LIKE_SCALARS(RUY_LIKE_SCALAR)                          \
-  RUY_LIKE_SCALAR(kI8, int8_t, 8, kSigned, "int8", "S8")           \
-  RUY_LIKE_SCALAR(kU8, uint8_t, 8, kUnsigned, "uint8", "U8")       \
-  RUY_LIKE_SCALAR(kI16, int16_t, 16, kSigned, "int16", "S16")      \
-  RUY_LIKE_SCALAR(kI32, int32_t, 32, kSigned, "int32", "S32")      \
-  RUY_LIKE_SCALAR(kF32, float, 32, kFloat, "float", "F32")         \
-  RUY_LIKE_SCALAR(kF64, double, 64, kFloat, "double", "F64")       \
-  RUY_LIKE_SCALAR(kBF16, BFloat16, 16, kFloat, "bfloat16", "BF16") \
-  RUY_LIKE_SCALAR(kF16, Float16, 16, kFloat, "float16", "F16")
+#define RUY_LIKE_SCALARS(RUY_LIKE_SCALAR)                              \
+  RUY_LIKE_SCALAR(kI8, int8_t, 8, kSigned, "int8", "S8")               \
+  RUY_LIKE_SCALAR(kU8, uint8_t, 8, kUnsigned, "uint8", "U8")           \
+  RUY_LIKE_SCALAR(kI16, int16_t, 16, kSigned, "int16", "S16")          \
+  RUY_LIKE_SCALAR(kI32, int32_t, 32, kSigned, "int32", "S32")          \
+  RUY_LIKE_SCALAR(kF32, float, 32, kFloat, "float", "F32")             \
+  RUY_LIKE_SCALAR(kF64, double, 64, kFloat, "double", "F64")           \
+  RUY_LIKE_SCALAR(kBF16, BFloat16, 16, kFloat, "bfloat16", "BF16")     \
+  RUY_LIKE_SCALAR(kF16, Float16, 16, kFloat, "float16", "F16")         \
+  RUY_LIKE_SCALAR(kE4M3, Float8E4M3, 8, kFloat, "float8_e4m3", "E4M3") \
+  RUY_LIKE_SCALAR(kE5M2, Float8E5M2, 8, kFloat, "float8_e5m2", "E5M2")
 
 // The list's 16-bit floats: operands are widened to float in packing or in a
 // kernel's registers, results are rounded.
 #define RUY_LIKE_FLOAT16S(RUY_LIKE_FLOAT16) \
   RUY_LIKE_FLOAT16(kBF16, BFloat16)         \
   RUY_LIKE_FLOAT16(kF16, Float16)
+
+// Its 8-bit floats, operands alone: widened to bfloat16, which is exact.
+#define RUY_LIKE_FLOAT8S(RUY_LIKE_FLOAT8) \
+  RUY_LIKE_FLOAT8(kE4M3, Float8E4M3)      \
+  RUY_LIKE_FLOAT8(kE5M2, Float8E5M2)
 
 enum class Scalar : uint8_t {
 #define RUY_LIKE_SCALAR(Enum, type, bits, kind, name, kernel_name) Enum,
@@ -87,7 +96,8 @@ constexpr ptrdiff_t BytesOf(Scalar scalar, ptrdiff_t elements) {
 RUY_LIKE_SCALARS(RUY_LIKE_SCALAR)
 #undef RUY_LIKE_SCALAR
 
-// "int8", "uint8", "int16", "int32", "float", "double", "bfloat16", "float16".
+// "int8", "uint8", "int16", "int32", "float", "double", "bfloat16", "float16",
+// "float8_e4m3", "float8_e5m2".
 constexpr const char* ScalarName(Scalar scalar) { return InfoOf(scalar).name; }
 
 // Sets of types, a bit each.
@@ -131,6 +141,14 @@ constexpr bool IsFloat(Scalar scalar) {
 }
 constexpr bool Is16BitFloat(Scalar scalar) {
   return Contains(k16BitFloats, scalar);
+}
+// 8 bits, too.
+constexpr bool IsNarrowFloat(Scalar scalar) {
+  return IsFloat(scalar) && InfoOf(scalar).bits <= 16;
+}
+// The type that 8-bit floats are widened to; other types are their own.
+constexpr Scalar AsBFloat16(Scalar scalar) {
+  return IsFloat(scalar) && InfoOf(scalar).bits == 8 ? Scalar::kBF16 : scalar;
 }
 constexpr bool Is8Bit(Scalar scalar) { return Contains(k8BitScalars, scalar); }
 // The lowest value of an 8-bit type; the highest is 255 more.
@@ -225,10 +243,11 @@ constexpr ProductTypes kProducts[] = {
     {Family::k8x16, kI8, kI16, kI32, kI8 | kU8 | kI16 | kI32},
     {Family::k16x8, kI16, kI8, kI32, kI8 | kU8 | kI16 | kI32},
     {Family::kF32, kF32, kF32, kF32, kF32},
-    {Family::kF32, kBF16, kBF16, kF32, kF32 | kBF16},
+    {Family::kF32, kBF16 | kE4M3 | kE5M2, kBF16, kF32, kF32 | kBF16},
+    {Family::kF32, kBF16, kE4M3 | kE5M2, kF32, kF32 | kBF16},
     {Family::kF32, kF16, kF16, kF32, kF32 | kF16},
-    {Family::kF32, kBF16 | kF16, kF32, kF32, kF32},
-    {Family::kF32, kF32, kBF16 | kF16, kF32, kF32},
+    {Family::kF32, kBF16 | kF16 | kE4M3 | kE5M2, kF32, kF32, kF32},
+    {Family::kF32, kF32, kBF16 | kF16 | kE4M3 | kE5M2, kF32, kF32},
     {Family::kF64, kF32 | kF64, kF32 | kF64, kF32 | kF64, kF32 | kF64},
 };
 

@@ -1,16 +1,17 @@
-// Products of 16-bit floats, on every path: each is the float product of the
-// widened values, bit for bit, or on a path whose instructions round otherwise
-// has the bits of these, rounded once where dst has 16 bits. (random_test
-// compares with sums in double, as for float.)
+// Products of 16- and 8-bit floats, on every path: each is the float product of
+// the widened values, bit for bit, or on a path whose instructions round
+// otherwise has the bits of these, rounded once where dst has 16 bits.
+// (random_test compares with sums in double, as for float.)
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <type_traits>
 #include <vector>
 
-#include "ruy_like/float16.h"
+#include "ruy_like/float8.h"
 #include "ruy_like/mul.h"
 #include "ruy_like/packed_matrix.h"
 #include "ruy_like/reference_mul.h"
@@ -110,7 +111,7 @@ absl::Status Multiply(const Options& o, Matrix<Lhs> lhs, Matrix<Rhs> rhs,
   PackOptions options = {o.dst_order};
   const Scalar to_pack = o.way == Way::kPackedLhs ? internal::ScalarOf<Lhs>()
                                                   : internal::ScalarOf<Rhs>();
-  if (o.packs_for_bf16 && to_pack == Scalar::kBF16) {
+  if (o.packs_for_bf16 && AsBFloat16(to_pack) == Scalar::kBF16) {
     options.pack_for = PackFor::kBFloat16Operand;
   }
   if (o.way == Way::kPackedLhs) {
@@ -145,27 +146,27 @@ MulParams<float, Dst> ParamsOf(const Options& o,
 }
 
 template <typename T>
-std::vector<T> RowOf(const Matrix<T>& lhs, std::ptrdiff_t row) {
-  std::vector<T> values(lhs.layout().cols());
+std::vector<BFloat16> RowOf(const Matrix<T>& lhs, std::ptrdiff_t row) {
+  std::vector<BFloat16> values(lhs.layout().cols());
   for (std::size_t k = 0; k < values.size(); ++k) {
-    values[k] = Element(lhs, row, k);
+    values[k] = BFloat16(Widen(Element(lhs, row, k)));
   }
   return values;
 }
 template <typename T>
-std::vector<T> ColumnOf(const Matrix<T>& rhs, std::ptrdiff_t col) {
-  std::vector<T> values(rhs.layout().rows());
+std::vector<BFloat16> ColumnOf(const Matrix<T>& rhs, std::ptrdiff_t col) {
+  std::vector<BFloat16> values(rhs.layout().rows());
   for (std::size_t k = 0; k < values.size(); ++k) {
-    values[k] = Element(rhs, k, col);
+    values[k] = BFloat16(Widen(Element(rhs, k, col)));
   }
   return values;
 }
 
 // Replaces some elements of `dst`, of a small product all, by what comes of
 // their values before it, `old`, and of the sums of lhs and rhs by `sum`.
-template <typename Dst>
-void RecomputeSome(BFloat16SumFn* sum, const Buffer<BFloat16>& lhs,
-                   const Buffer<BFloat16>& rhs, const Buffer<Dst>& old,
+template <typename Lhs, typename Rhs, typename Dst>
+void RecomputeSome(BFloat16SumFn* sum, const Buffer<Lhs>& lhs,
+                   const Buffer<Rhs>& rhs, const Buffer<Dst>& old,
                    const Options& o, const std::vector<float>& bias, Rng* rng,
                    Buffer<Dst>* dst) {
   const Shape& s = o.shape;
@@ -214,8 +215,11 @@ testing::AssertionResult CheckProduct(const Options& o, Rng* rng,
   if (!status.ok()) return testing::AssertionFailure() << status;
   Buffer<Dst> expected_dst(s.rows, s.cols, o.dst_order, o.gap);
   expected_dst.Widen(wide_dst);
-  if constexpr (std::is_same_v<Lhs, BFloat16> &&
-                std::is_same_v<Rhs, BFloat16>) {
+  constexpr auto kIsBFloat16 = [](Scalar scalar) {
+    return AsBFloat16(scalar) == Scalar::kBF16;
+  };
+  if constexpr (kIsBFloat16(internal::ScalarOf<Lhs>()) &&
+                kIsBFloat16(internal::ScalarOf<Rhs>())) {
     if (BFloat16SumFn* const sum = OwnBFloat16Sum(context->last_used_path())) {
       // Elements that are not recomputed, and gaps, as they are.
       expected_dst.values = dst.values;
@@ -250,14 +254,21 @@ constexpr CheckFn* kChecks[] = {
     CheckProduct<float, BFloat16, float>,
     CheckProduct<Float16, float, float>,
     CheckProduct<float, Float16, float>,
+    CheckProduct<Float8E4M3, float, float>,
+    CheckProduct<float, Float8E4M3, float>,
+    CheckProduct<Float8E5M2, float, float>,
+    CheckProduct<float, Float8E5M2, float>,
+    CheckProduct<Float8E4M3, BFloat16, float>,
+    CheckProduct<BFloat16, Float8E5M2, BFloat16>,
 };
+constexpr int kNumChecks = std::size(kChecks);
 
 class Float16MulTest : public PathTest {};
 RUY_LIKE_INSTANTIATE_PER_PATH(Float16MulTest);
 
 TEST_P(Float16MulTest, AreFloatProductsOfTheWidenedValues) {
   Rng rng(20240607);
-  for (int i = 0; i < 600; ++i) {
+  for (int i = 0; i < 1000; ++i) {
     const auto size = [&rng] {
       return static_cast<std::ptrdiff_t>(rng.OneIn(3)   ? rng.Between(1, 3)
                                          : rng.OneIn(6) ? rng.Between(40, 140)
@@ -265,7 +276,7 @@ TEST_P(Float16MulTest, AreFloatProductsOfTheWidenedValues) {
     };
     const Shape shape = {size(), rng.OneIn(9) ? 0 : size(), size()};
     const Options options = Draw(shape, &rng);
-    ASSERT_TRUE(kChecks[i % 8](options, &rng, &context_)) << i;
+    ASSERT_TRUE(kChecks[i % kNumChecks](options, &rng, &context_)) << i;
   }
 }
 
@@ -292,11 +303,11 @@ TEST_P(Float16MulTest, LargeWeights) {
   constexpr std::ptrdiff_t kRows = 1037, kDepth = 1025;
   constexpr std::ptrdiff_t kCols[] = {1, 2, 13};
   Rng rng(11);
-  for (int i = 0; i < 24; ++i) {
-    // Where one operand is float, the other one is the weights.
-    const int types = i % 8;
+  for (int i = 0; i < 3 * kNumChecks; ++i) {
+    // Where the types differ, the narrower one is that of the weights.
+    const int types = i % kNumChecks;
     const bool on_the_left = types < 4 ? rng.OneIn(2) : types % 2 == 0;
-    const std::ptrdiff_t cols = kCols[i / 8];
+    const std::ptrdiff_t cols = kCols[i / kNumChecks];
     Options options = Draw(
         on_the_left ? Shape{kRows, kDepth, cols} : Shape{cols, kDepth, kRows},
         &rng);
@@ -435,13 +446,13 @@ TEST_P(Float16MulTest, SumsAreThoseOfTheInstruction) {
   CheckSums(sum, /*most_depth=*/70, &context_, &negative_zeros);
 }
 
-// Each of the 65536 values times 1, on either side, in either order.
+// Each value of the type times 1, on either side, in either order.
 template <typename T>
 void CheckWidening(Context* context) {
-  constexpr std::ptrdiff_t kCount = 65536;
+  constexpr std::ptrdiff_t kCount = std::ptrdiff_t{1} << (8 * sizeof(T));
   std::vector<T> values(kCount);
   for (std::ptrdiff_t i = 0; i < kCount; ++i) {
-    values[i] = T::FromBits(static_cast<std::uint16_t>(i));
+    values[i] = T::FromBits(static_cast<decltype(T::bits)>(i));
   }
   const float one = 1;
   std::vector<float> result(kCount);
@@ -473,6 +484,45 @@ void CheckWidening(Context* context) {
 TEST_P(Float16MulTest, EveryValueIsWidened) {
   CheckWidening<BFloat16>(&context_);
   CheckWidening<Float16>(&context_);
+  CheckWidening<Float8E4M3>(&context_);
+  CheckWidening<Float8E5M2>(&context_);
+}
+
+// The values along depth, where kernels that read a matrix in place widen them:
+// one after the other is picked by a rhs of zeros and a single 1. NaN and
+// infinity have rows of their own, since 0 times them is NaN.
+template <typename T>
+void CheckWideningAlongDepth(Context* context) {
+  constexpr std::ptrdiff_t kRows = 33, kDepth = 300;
+  std::vector<T> values(kRows * kDepth);
+  for (std::ptrdiff_t i = 0; i < kRows * kDepth; ++i) {
+    const T value = T::FromBits(static_cast<std::uint8_t>(i + i / kDepth));
+    values[i] = std::isfinite(Widen(value)) ? value : T();
+  }
+  const auto matrix = RowMajorOf(values, kRows, kDepth);
+  for (std::ptrdiff_t k = 0; k < kDepth; ++k) {
+    std::vector<float> unit(kDepth);
+    unit[k] = 1;
+    const auto result =
+        MulTo<float>(matrix, ColMajorOf(unit, kDepth, 1), context);
+    for (std::ptrdiff_t row = 0; row < kRows; ++row) {
+      ASSERT_EQ(result[row], Widen(values[row * kDepth + k]))
+          << context->last_used_kernel();
+    }
+  }
+  for (const float special : {kNan, kInf, -kInf}) {
+    std::vector<T> row = values;
+    row[5] = T(special);
+    const auto result = MulTo<float>(
+        RowMajorOf(row, kRows, kDepth),
+        ColMajorOf(std::vector<float>(kDepth, 1), kDepth, 1), context);
+    EXPECT_TRUE(SameFloat(result[0], Widen(T(special))));
+    EXPECT_TRUE(std::isfinite(result[1]));
+  }
+}
+TEST_P(Float16MulTest, EveryValueOf8BitsIsWidenedAlongDepth) {
+  CheckWideningAlongDepth<Float8E4M3>(&context_);
+  CheckWideningAlongDepth<Float8E5M2>(&context_);
 }
 
 // Products of depth 0 are the bias, rounded: all floats next to where rounding

@@ -228,7 +228,8 @@ TEST_P(MulTest, RunsThePathsOwnKernels) {
     const kernels::KernelTable table = KernelsOf(GetParam());
     // Kernels of 16-bit floats serve no other ones.
     const auto reads = [](const kernels::PanelFormat& format, Scalar scalar) {
-      return !Is16BitFloat(format.scalar) || format.scalar == scalar;
+      return !Is16BitFloat(format.scalar) ||
+             format.scalar == AsBFloat16(scalar);
     };
     for (int i = 0; i < table.count; ++i) {
       const kernels::Kernel& own = table.kernels[i];

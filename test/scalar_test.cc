@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "ruy_like/erased_call.h"
-#include "ruy_like/float16.h"
+#include "ruy_like/float8.h"
 
 namespace ruy_like {
 namespace {
@@ -52,6 +52,9 @@ TEST(ProductsTest, SomeAreSupportedAndOthersDoNotCompile) {
   static_assert(!TypesAreSupported<BFloat16, Float16, float, float>());
   static_assert(!TypesAreSupported<Float16, Float16, float, BFloat16>());
   static_assert(!TypesAreSupported<Float16, Float16, double, double>());
+  static_assert(TypesAreSupported<Float8E4M3, BFloat16, float, BFloat16>());
+  static_assert(!TypesAreSupported<Float8E4M3, Float8E4M3, float, float>());
+  static_assert(!TypesAreSupported<float, float, float, Float8E5M2>());
 }
 
 TEST(ProductsTest, EveryProductHasAFamilyThatItsTransposeSwaps) {
@@ -70,7 +73,7 @@ TEST(ProductsTest, EveryProductHasAFamilyThatItsTransposeSwaps) {
       EXPECT_GE(InfoOf(dst).bits, 8) << "kernels store whole bytes";
     }
   }
-  EXPECT_EQ(products, 24 + 4 + 16 + 4 + 4);
+  EXPECT_EQ(products, 24 + 4 + 16 + 4 + 4 + 12);
 }
 
 std::string Names(ScalarSet set) {

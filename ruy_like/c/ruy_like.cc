@@ -35,8 +35,8 @@ namespace {
 // ## Types
 
 static_assert(RL_INT8 == static_cast<int>(Scalar::kI8) + 1 &&
-                  RL_FLOAT16 == static_cast<int>(Scalar::kF16) + 1 &&
-                  RL_FLOAT16 == kNumScalars,
+                  RL_FLOAT8_E5M2 == static_cast<int>(Scalar::kE5M2) + 1 &&
+                  RL_FLOAT8_E5M2 == kNumScalars,
               "the list of types of scalar.h, from 1 on");
 
 RUY_LIKE_INLINE absl::Status ReadType(const char* of, std::int32_t type,

@@ -59,8 +59,10 @@ enum {
   RL_INT32 = 4,
   RL_FLOAT32 = 5,
   RL_FLOAT64 = 6,
-  RL_BFLOAT16 = 7,  // uint16_t with the upper half of a float's bits
-  RL_FLOAT16 = 8,   // uint16_t with IEEE 754's binary16
+  RL_BFLOAT16 = 7,     // uint16_t with the upper half of a float's bits
+  RL_FLOAT16 = 8,      // uint16_t with IEEE 754's binary16
+  RL_FLOAT8_E4M3 = 9,  // uint8_t with these formats of ruy_like/float8.h
+  RL_FLOAT8_E5M2 = 10,
   // For rl_packed_from_bytes alone: bytes of weights with group scales.
   RL_GROUP_WEIGHTS = 64
 };

@@ -40,7 +40,8 @@ bool IsFor(PackFor pack_for, Scalar scalar, ScalarSet other) {
     case PackFor::kInt7Operand:
       return Is8Bit(scalar) && (other & k8BitScalars) != 0;
     case PackFor::kBFloat16Operand:
-      return scalar == Scalar::kBF16 && Contains(other, Scalar::kBF16);
+      return AsBFloat16(scalar) == Scalar::kBF16 &&
+             Contains(other, Scalar::kBF16);
   }
   return false;
 }

@@ -158,9 +158,13 @@ struct FloatKernels {
   typedef typename Tiles::Simd V;
   typedef typename Tiles::PanelFloatOp Op;
   typedef NarrowDotsKernel<NarrowFloatsOp<V, Scalar::kF32>> AnyOrder;
+  template <class Words>
+  using InPlaceOf = NarrowFloatKernel<V, Tiles::kVectors, Tiles::kCols,
+                                      Tiles::kLhsFloat, Words>;
   template <Scalar kLhs>
-  using InPlace = NarrowFloatKernel<V, Tiles::kVectors, Tiles::kCols,
-                                    Tiles::kLhsFloat, WidenedWords<V, kLhs>>;
+  using InPlace = InPlaceOf<WidenedWords<V, kLhs>>;
+  template <Scalar kLhs>
+  using Float8InPlace = InPlaceOf<Float8AsWords<V, kLhs>>;
   // With 256 bits on all paths: four vectors of 512 would be 64 rows.
   typedef NarrowFloatKernel<Simd256, 4, /*kRhsWidth=*/1, PackAvx2_F32_F32_8x1,
                             WidenedWords<Simd256, Scalar::kF32>>
@@ -178,6 +182,8 @@ struct FloatKernels {
       InPlace<Scalar::kF32>::Entry("F32InPlaceF32", Tiles::kRhsFloat),
       InPlace<Scalar::kBF16>::Entry("BF16InPlaceF32", Tiles::kRhsFloat),
       InPlace<Scalar::kF16>::Entry("F16InPlaceF32", Tiles::kRhsFloat),
+      Float8InPlace<Scalar::kE4M3>::Entry("E4M3InPlaceF32", Tiles::kRhsFloat),
+      Float8InPlace<Scalar::kE5M2>::Entry("E5M2InPlaceF32", Tiles::kRhsFloat),
       ByLevel<Scalar::kF32>::Entry("F32ByLevelF32", Family::kF32,
                                    PackAvx2_F32_F32_1x1),
       ByLevel<Scalar::kBF16>::Entry("BF16ByLevelF32", Family::kF32,

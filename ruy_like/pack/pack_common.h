@@ -12,6 +12,7 @@
 #include "ruy_like/pack/pack_routines.h"
 #include "ruy_like/scalar.h"
 #include "ruy_like/simd/loops.h"
+#include "ruy_like/simd/widen_float8.h"
 
 namespace ruy_like::kernels {
 namespace {
@@ -49,10 +50,66 @@ using PackedF32Of = PackedAs<Scalar::kF32, ValueRange::kFull, kSource>;
 template <int kSourceBytes, class Packed, int kWidth, int kDepthGroup>
 void PackAs(const PackArgs* args);
 
+// Packs 8-bit floats by `pack`, a routine for bfloat16, to elements of
+// kPackedBytes bytes: widened a piece of a panel at a time, which stays in L1.
+template <Scalar kSource, int kPackedBytes, int kWidth>
+RUY_LIKE_NOINLINE void PackFloat8(const PackArgs& args,
+                                  void (*pack)(const PackArgs* args)) {
+  constexpr int kLevels = 256;
+  alignas(64) uint8_t bytes[kWidth * kLevels + kFloat8Step];
+  alignas(64) uint16_t words[kWidth * kLevels + kFloat8Step];
+  PackArgs piece = args;
+  piece.src = words;
+  piece.src_scalar = Scalar::kBF16;
+  for (ptrdiff_t first = 0; first < args.width; first += kWidth) {
+    piece.width = Min(args.width - first, kWidth);
+    ptrdiff_t level = 0;
+    do {
+      piece.depth = Min(args.depth - level, kLevels);
+      const bool is_last = level + piece.depth == args.depth;
+      piece.padded_depth = is_last ? args.padded_depth - level : kLevels;
+      const bool along = args.depth_contiguous;
+      const ptrdiff_t rows = along ? piece.width : piece.depth;
+      const ptrdiff_t row = along ? piece.depth : piece.width;
+      const uint8_t* src = static_cast<const uint8_t*>(args.src) +
+                           (along ? first * args.src_stride + level
+                                  : level * args.src_stride + first);
+      for (ptrdiff_t i = 0; i < rows; ++i, src += args.src_stride) {
+        if (row == kWidth) {  // without a call
+          __builtin_memcpy(bytes + i * row, src, kWidth);
+        } else {
+          __builtin_memcpy(bytes + i * row, src, static_cast<size_t>(row));
+        }
+      }
+      WidenFloat8s<kSource>(bytes, rows * row, words);
+      piece.src_stride = row;
+      piece.dst = static_cast<char*>(args.dst) +
+                  (first * args.padded_depth + level * kWidth) * kPackedBytes;
+      pack(&piece);
+      level += kLevels;
+    } while (level < args.depth);
+  }
+}
+
 // The same for all source types that the routine serves.
 template <int kSourceBytes, class Packed, int kWidth, int kDepthGroup>
 RUY_LIKE_ALWAYS_INLINE void PackAny(const PackArgs* args) {
-  if constexpr (Packed::kScalar == Scalar::kF32) {
+  constexpr bool kIsF32 = Packed::kScalar == Scalar::kF32;
+  if constexpr (kIsF32 || Packed::kScalar == Scalar::kBF16) {
+    typedef PackedAs<Packed::kScalar, ValueRange::kFull, Scalar::kBF16>
+        FromBF16;
+    switch (args->src_scalar) {
+#define RUY_LIKE_FLOAT8(Enum, type)                          \
+  case Scalar::Enum:                                         \
+    return PackFloat8<Scalar::Enum, Packed::kBytes, kWidth>( \
+        *args, PackAs<kSourceBytes16, FromBF16, kWidth, kDepthGroup>);
+      RUY_LIKE_FLOAT8S(RUY_LIKE_FLOAT8)
+#undef RUY_LIKE_FLOAT8
+      default:
+        break;
+    }
+  }
+  if constexpr (kIsF32) {
     switch (args->src_scalar) {
 #define RUY_LIKE_FLOAT16(Enum, type)                                 \
   case Scalar::Enum:                                                 \

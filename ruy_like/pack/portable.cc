@@ -1,5 +1,5 @@
 // Tested in test/pack/pack_test.cc.
-#include "ruy_like/float16.h"
+#include "ruy_like/float8.h"
 #include "ruy_like/pack/pack_routines.h"
 
 namespace ruy_like::kernels {
@@ -73,6 +73,7 @@ void PackPortable_F32_F32_4x1(const PackArgs* args) {
   case Scalar::Enum:                 \
     return Pack<type, float>(args, 0);
     RUY_LIKE_FLOAT16S(RUY_LIKE_FLOAT16)
+    RUY_LIKE_FLOAT8S(RUY_LIKE_FLOAT16)
 #undef RUY_LIKE_FLOAT16
     default:
       return Pack<float, float>(args, 0);

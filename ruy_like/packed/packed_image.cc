@@ -52,7 +52,9 @@ static_assert(static_cast<int>(Scalar::kI8) == 0 &&
                   static_cast<int>(Scalar::kF32) == 4 &&
                   static_cast<int>(Scalar::kF64) == 5 &&
                   static_cast<int>(Scalar::kBF16) == 6 &&
-                  static_cast<int>(Scalar::kF16) == 7,
+                  static_cast<int>(Scalar::kF16) == 7 &&
+                  static_cast<int>(Scalar::kE4M3) == 8 &&
+                  static_cast<int>(Scalar::kE5M2) == 9,
               "a change needs a new version");
 static_assert(static_cast<int>(ValueRange::kFull) == 0 &&
                   static_cast<int>(ValueRange::kInt7) == 1,

@@ -88,7 +88,7 @@ bool KeepsItsLhs(const Kernel& kernel, const KernelQuery& query) {
 // Whether panels can be made of elements of that type of the kernel's family:
 // 16-bit floats are widened, but floats are not rounded.
 bool CanHold(const kernels::PanelFormat& format, Scalar scalar) {
-  return !Is16BitFloat(format.scalar) || format.scalar == scalar;
+  return !Is16BitFloat(format.scalar) || format.scalar == AsBFloat16(scalar);
 }
 
 // Whether a matrix has that many elements.
@@ -226,12 +226,13 @@ void WalkKernels(Path permitted, Visit visit) {
 // Whether the path has a kernel of bits of its own for two operands of these
 // types, which then is the only one for them.
 bool HasOwnRounding(Path path, const KernelQuery& query) {
-  if (!Is16BitFloat(query.scalar.lhs) || query.scalar.lhs != query.scalar.rhs) {
+  const Scalar scalar = AsBFloat16(query.scalar.lhs);
+  if (!Is16BitFloat(scalar) || scalar != AsBFloat16(query.scalar.rhs)) {
     return false;
   }
   bool found = false;
   WalkKernels(path, [&](Path, Path, const Kernel& kernel) {
-    found = kernel.rounds_otherwise && kernel.lhs.scalar == query.scalar.lhs;
+    found = kernel.rounds_otherwise && kernel.lhs.scalar == scalar;
     return found;
   });
   return found;
@@ -307,7 +308,7 @@ void AddRejection(const Kernel& kernel, Path owner, const KernelQuery& query,
 // kernel whose sums have bits of their own: then it must, for they may not
 // depend on packing.
 bool RoundsOtherwise(const KernelQuery& query, Path permitted) {
-  if (!Is16BitFloat(query.scalar.lhs) || !Is16BitFloat(query.scalar.rhs)) {
+  if (!IsNarrowFloat(query.scalar.lhs) || !IsNarrowFloat(query.scalar.rhs)) {
     return false;
   }
   KernelQuery plain = query;

@@ -39,7 +39,7 @@ void UnpackElements(const PackedOperand& packed, Convert convert, To* dst) {
 
 void Unpack(const PackedOperand& packed, void* dst) {
   const kernels::PanelFormat& format = packed.layout.format;
-  if (packed.scalar == Scalar::kBF16) {
+  if (AsBFloat16(packed.scalar) == Scalar::kBF16) {
     auto* const bits = static_cast<std::uint16_t*>(dst);
     if (format.scalar == Scalar::kBF16) {
       return UnpackElements<std::uint16_t>(
@@ -66,7 +66,8 @@ void Unpack(const PackedOperand& packed, void* dst) {
 bool CanBeUnpacked(const Operand& operand) {
   return operand.packed != nullptr &&
          operand.packed->layout.format.code_bits == 0 &&
-         (Is8Bit(operand.scalar) || operand.scalar == Scalar::kBF16);
+         (Is8Bit(operand.scalar) ||
+          AsBFloat16(operand.scalar) == Scalar::kBF16);
 }
 
 bool IsOfPermittedPath(const Operand& operand, Path permitted) {
@@ -91,6 +92,7 @@ absl::Status UnpackOne(Path permitted, TrMulParams* params,
   if (!CanBeUnpacked(operand)) return NoKernelError(*params, permitted);
   const PackedOperand& packed = *operand.packed;
   AlignedBuffer& buffer = (*unpacked)[side];
+  operand.scalar = AsBFloat16(operand.scalar);
   // As an unpacked operand it was of a size that passed the checks.
   if (!AlignedBuffer::Allocate(
           BytesOf(operand.scalar, packed.depth * packed.width), &buffer)) {

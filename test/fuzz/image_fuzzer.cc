@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "ruy_like/base/allocator.h"
-#include "ruy_like/float16.h"
+#include "ruy_like/float8.h"
 #include "ruy_like/packed/packed_image.h"
 #include "ruy_like/packed_matrix.h"
 #include "test/fuzz/fuzz_input.h"
@@ -88,6 +88,8 @@ void Run(FuzzInput input) {
       return Try<double, double>(image, bytes, verify);
     case 5:
       return Try<BFloat16, float>(image, bytes, verify);
+    case 7:
+      return Try<Float8E4M3, float>(image, bytes, verify);
     default:
       return Try<Float16, float>(image, bytes, verify);
   }

@@ -90,11 +90,12 @@ std::vector<Scalar> SourceScalars(Source source) {
     case Source::k16:
       return {Scalar::kI16};
     case Source::kF32:
-      return {Scalar::kF32, Scalar::kBF16, Scalar::kF16};
+      return {Scalar::kF32, Scalar::kBF16, Scalar::kF16, Scalar::kE4M3,
+              Scalar::kE5M2};
     case Source::kF64:
       return {Scalar::kF32, Scalar::kF64};
     case Source::kBF16:
-      return {Scalar::kBF16};
+      return {Scalar::kBF16, Scalar::kE4M3, Scalar::kE5M2};
     case Source::kF16:
       return {Scalar::kF16};
   }
@@ -136,6 +137,10 @@ T FillValue(Fill fill, bool odd, Rng* random) {
                          std::numeric_limits<T>::infinity(),
                          std::numeric_limits<T>::quiet_NaN()};
     if (fill == Fill::kAlternating) return special[random->Next() % 4];
+    if constexpr (sizeof(T) == 1) {
+      const T any = T::FromBits(static_cast<std::uint8_t>(random->Next()));
+      return any == any ? any : T();
+    }
     return static_cast<T>(static_cast<int32_t>(random->Next()) / 65536.0);
   }
 }
@@ -165,7 +170,7 @@ std::ostream& operator<<(std::ostream& os, const Case& c) {
 template <typename T>
 double PackedValue(T value, const Routine& routine) {
   const Scalar packed = routine.packed;
-  if constexpr (sizeof(T) == 1) {
+  if constexpr (std::is_integral_v<T>) {
     if (routine.is_int7) {
       return static_cast<std::uint8_t>(
           std::is_same<T, uint8_t>::value ? value - 64 : value + 64);

@@ -482,6 +482,7 @@ void KernelOperand::Set(std::ptrdiff_t k, std::ptrdiff_t w, double value) {
     value = static_cast<float>(type(static_cast<float>(value))); \
     break;
       RUY_LIKE_FLOAT16S(RUY_LIKE_FLOAT16)
+      RUY_LIKE_FLOAT8S(RUY_LIKE_FLOAT16)
 #undef RUY_LIKE_FLOAT16
     default:
       break;

@@ -6,7 +6,7 @@
 
 #include <cstdlib>
 
-#include "ruy_like/float16.h"
+#include "ruy_like/float8.h"
 #include "ruy_like/scalar.h"
 
 namespace ruy_like {

@@ -37,6 +37,7 @@
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/pack/pack.h"
 #include "ruy_like/simd/loops.h"
+#include "ruy_like/simd/widen_float8.h"
 
 namespace ruy_like::kernels {
 namespace {
@@ -53,6 +54,7 @@ struct WidenedWords {
   // Levels in a word of the lhs and 32-bit words of a rhs column for them.
   static constexpr int kLevels = kLhs == Scalar::kF32 ? 1 : 2;
   static constexpr int kRhsWords = kLevels;
+  typedef WidenedWords RowWords;  // of RunRows()
 
   // acc[c][v] for all columns; rhs: the words of column 0, kRhsWidth apart.
   template <int kRhsWidth, int kCols, int kVectors>
@@ -76,8 +78,16 @@ struct WidenedWords {
   }
 };
 
+// 8-bit floats, which are widened to bfloat16 a piece at a time.
+template <class V, Scalar kLhs>
+struct Float8AsWords : WidenedWords<V, Scalar::kBF16> {
+  static constexpr Scalar kScalar = kLhs;
+};
+
 template <class Words>
-constexpr ptrdiff_t kElementBytes = sizeof(float) / Words::kLevels;
+constexpr bool kIsFloat8 = AsBFloat16(Words::kScalar) != Words::kScalar;
+template <class Words>
+constexpr ptrdiff_t kElementBytes = BytesOf(Words::kScalar, 1);
 
 // How rows go through depth (doc/tuning.md).
 enum class Walk {
@@ -102,6 +112,7 @@ struct RowsArgs {
   const float* rhs;      // the panel
   ptrdiff_t words;       // of each row, a multiple of four
   ptrdiff_t ahead;       // bytes from what is read to what is prefetched
+  bool adds;             // to what `sums` has
   float* sums;           // column-major, all vectors of a column in turn
 };
 
@@ -153,6 +164,12 @@ void RunRows(const RowsArgs& args) {
   RUY_LIKE_UNROLL
   for (int i = 0; i < kCols * kVectors; ++i) {
     acc[i / kVectors][i % kVectors] = V::SetFloat(0);
+  }
+  if (args.adds) {
+    RUY_LIKE_UNROLL
+    for (int i = 0; i < kCols * kVectors; ++i) {
+      acc[i / kVectors][i % kVectors] = V::LoadAligned(args.sums + i * kLanes);
+    }
   }
   const ptrdiff_t stride = args.lhs_stride;
   const ptrdiff_t ahead = args.ahead;
@@ -228,7 +245,8 @@ template <class V, class Words, int kRhsWidth, Walk kWalk>
 constexpr auto kRunRows = TableOf<RowsFn, kRhsWidth>([](auto cols) {
   constexpr Walk kLoop = kWalk == Walk::kOneVector ? Walk::kCached : kWalk;
   constexpr int kVectors = VectorsOf<V>(kWalk, cols(), kRhsWidth);
-  return RunRows<V, Words, kRhsWidth, cols(), kVectors, kLoop>;
+  return RunRows<V, typename Words::RowWords, kRhsWidth, cols(), kVectors,
+                 kLoop>;
 });
 
 // The counterpart of PanelKernel<Words::Op, kMaxVectors, kRhsWidth>; kPackRows
@@ -242,7 +260,8 @@ struct NarrowFloatKernel {
       VectorsOf<V>(Walk::kCached, 1, kRhsWidth) * kLanes;
   static constexpr int kPieceLevels = 64;
   // Levels that are multiplied as whole words, four at a time.
-  static constexpr int kFourWords = 4 * Words::kLevels;
+  static constexpr int kFourWords =
+      kIsFloat8<Words> ? kFloat8Step : 4 * Words::kLevels;
 
   // The kernel's line in its path's table.
   static constexpr Kernel Entry(const char* name, PackFn* pack_rhs) {
@@ -287,6 +306,7 @@ struct NarrowFloatKernel {
     tile.lhs_stride = stride;
     tile.rhs = static_cast<const float*>(args->rhs);
     tile.words = whole / Words::kLevels;
+    tile.adds = false;
     tile.ahead =
         args->rows * stride > kNextRowsBytes ? tile_rows * stride : kAheadBytes;
     tile.sums = sums;
@@ -295,7 +315,11 @@ struct NarrowFloatKernel {
       if (row > args->rows - tile_rows) row = args->rows - tile_rows;
       tile.lhs = static_cast<const char*>(args->lhs) + row * stride;
       if (whole > 0) {
-        run(tile);
+        if constexpr (kIsFloat8<Words>) {
+          RunFloat8(run, tile, tile_rows);
+        } else {
+          run(tile);
+        }
       } else {
         // Clearing the whole array takes 7 ns more for one column.
         for (int i = 0; i < cols * vectors * kLanes; ++i) sums[i] = 0;
@@ -309,6 +333,33 @@ struct NarrowFloatKernel {
   }
 
  private:
+  // A tile whose rows are 8-bit floats, widened to L1 a piece at a time.
+  static RUY_LIKE_NOINLINE void RunFloat8(RowsFn* run, const RowsArgs& tile,
+                                          int rows) {
+    constexpr int kLevels = 256;
+    alignas(64) uint16_t widened[kMaxTileRows * kLevels];
+    RowsArgs piece = tile;
+    piece.lhs = reinterpret_cast<const char*>(widened);
+    piece.lhs_stride = kLevels * sizeof(uint16_t);
+    const uint8_t* lhs = reinterpret_cast<const uint8_t*>(tile.lhs);
+    for (ptrdiff_t left = tile.words * Words::kLevels; left > 0;
+         left -= kLevels) {
+      const int levels = Min(left, kLevels);
+      for (int i = 0; i < rows; ++i) {
+        const uint8_t* const row = lhs + i * tile.lhs_stride;
+        for (int k = 0; k < kLevels; k += 64) {
+          __builtin_prefetch(row + k + kLevels, /*rw=*/0, /*locality=*/2);
+        }
+        WidenFloat8s<Words::kScalar>(row, levels, widened + i * kLevels);
+      }
+      piece.words = levels / Words::kLevels;
+      run(piece);
+      piece.rhs += levels * kRhsWidth;
+      piece.adds = true;
+      lhs += levels;
+    }
+  }
+
   // A larger lhs leaves L2.
   static constexpr ptrdiff_t kCachedBytes = 1 << 20;
   static constexpr bool kHasWholeLines = kLanes == 16 && Words::kLevels == 1;
@@ -320,7 +371,8 @@ struct NarrowFloatKernel {
   static RUY_LIKE_ALWAYS_INLINE Walk WalkOf(ptrdiff_t rows, ptrdiff_t stride,
                                             int cols) {
     const int most = VectorsOf<V>(Walk::kCached, cols, kRhsWidth) * kLanes;
-    const Walk walk = kHasWholeLines && rows * stride > kNextRowsBytes
+    const Walk walk = kIsFloat8<Words> ? Walk::kCached
+                      : kHasWholeLines && rows * stride > kNextRowsBytes
                           ? Walk::kWholeLines
                       : rows * stride > kCachedBytes || SharesSets(stride, most)
                           ? Walk::kStreamed
