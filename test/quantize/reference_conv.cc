@@ -60,13 +60,14 @@ std::vector<std::int32_t> ReferenceSums(const TensorView<const In>& input,
   return sums;
 }
 
-template std::vector<std::int32_t> ReferenceSums(
-    const TensorView<const std::int8_t>& input, const std::int8_t* weights,
-    std::int32_t weight_zero_point, const Window& window, std::ptrdiff_t groups,
-    const TensorShape& out_shape);
-template std::vector<std::int32_t> ReferenceSums(
-    const TensorView<const std::uint8_t>& input, const std::int8_t* weights,
-    std::int32_t weight_zero_point, const Window& window, std::ptrdiff_t groups,
-    const TensorShape& out_shape);
+#define RUY_LIKE_REFERENCE_SUMS(In)                                  \
+  template std::vector<std::int32_t> ReferenceSums(                  \
+      const TensorView<const In>& input, const std::int8_t* weights, \
+      std::int32_t weight_zero_point, const Window& window,          \
+      std::ptrdiff_t groups, const TensorShape& out_shape);
+RUY_LIKE_REFERENCE_SUMS(std::int8_t)
+RUY_LIKE_REFERENCE_SUMS(std::uint8_t)
+RUY_LIKE_REFERENCE_SUMS(std::int16_t)
+#undef RUY_LIKE_REFERENCE_SUMS
 
 }  // namespace ruy_like
