@@ -80,7 +80,7 @@ Out ReferenceOutput(std::int32_t acc,
 
 // The accumulators of a convolution's output elements, by (n, y, x, c). In a
 // file that is compiled with optimisation, as test programs are not: this is
-// most of their time. For int8 and uint8.
+// most of their time. For int8, uint8 and int16.
 template <typename In>
 std::vector<std::int32_t> ReferenceSums(const TensorView<const In>& input,
                                         const std::int8_t* weights,

@@ -61,7 +61,9 @@ TEST(KernelTablesTest, NamesSayWhatTheKernelIs) {
         if (format.range == ValueRange::kInt7) name.back() = '7';
         if (kernel.family == Family::kGroupScaled) {
           if (&format == &kernel.rhs) {
-            return std::string(format.scalar == Scalar::kI16 ? "W16" : "S8");
+            return std::string(format.scalar == Scalar::kI16  ? "W16"
+                               : kernel.max_level_span == 254 ? "M8"
+                                                              : "S8");
           }
           return absl::StrCat(kernel.packed_lhs->by_table ? "T" : "G",
                               kernel.packed_lhs->code_bits,
