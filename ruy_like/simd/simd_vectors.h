@@ -1,10 +1,9 @@
 // Back-end: 128-bit vectors in the compiler's own vector types, whatever the
 // instruction set.
 //
-// The base of SimdSse, SimdWasm and SimdRvv, which pass themselves as V, and of
-// the trait of portable group kernels. It has the members of Simd512
-// (simd_avx512.h) that panel kernels and their epilogues need, with the same
-// meaning; those of all 128-bit vectors are in simd_128.h.
+// The base of SimdSse, SimdWasm and SimdRvv, which pass themselves as V. It has
+// the members of Simd512 (simd_avx512.h) that panel kernels and their epilogues
+// need, with the same meaning; those of all 128-bit vectors are in simd_128.h.
 // V replaces those for which its processor has an instruction that the compiler
 // does not find, and adds MulAddFloat().
 //
