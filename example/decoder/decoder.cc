@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -42,7 +41,13 @@ void Softmax(float scale, float* row, int count) {
   for (int i = 0; i < count; ++i) row[i] /= sum;
 }
 
-float Silu(float x) { return x / (1 + std::exp(-x)); }
+Weights Rows(const Weights& weights, int first, int count) {
+  const auto row =
+      weights.values.begin() + std::ptrdiff_t{1} * first * weights.depth;
+  return {count,
+          weights.depth,
+          {row, row + std::ptrdiff_t{1} * count * weights.depth}};
+}
 
 absl::Status MakeLinear(const WeightFormat& format, const Weights& weights,
                         rl::Context* context, std::unique_ptr<Linear>* linear) {
@@ -61,12 +66,15 @@ Decoder::Decoder(const Model& model, rl::Context* context)
   const int half = shape.head_dim() / 2;
   x_.resize(dim);
   normalized_.resize(dim);
-  branch_.resize(dim);
   qkv_.resize(3 * dim);
   scores_.resize(tokens * shape.heads);
   heads_.resize(dim);
-  gate_up_.resize(std::size_t{2} * shape.hidden);
+  up_.resize(shape.hidden);
+  hidden_.resize(shape.hidden);
   result_.resize(shape.vocabulary);
+  add_to_x_.residual = rl::ColMajor(x_.data(), shape.dim, 1);
+  gate_up_.activation = rl::Activation::kSilu;
+  gate_up_.factor = rl::ColMajor(up_.data(), shape.hidden, 1);
   for (std::size_t token = 0; token < tokens; ++token) {
     for (int i = 0; i < half; ++i) {
       const double angle =
@@ -90,7 +98,11 @@ absl::StatusOr<std::unique_ptr<Decoder>> Decoder::Create(
     layer.values.resize(cache);
     status.Update(MakeLinear(format, weights.qkv, context, &layer.qkv));
     status.Update(MakeLinear(format, weights.out, context, &layer.out));
-    status.Update(MakeLinear(format, weights.gate_up, context, &layer.gate_up));
+    const int hidden = model.shape.hidden;
+    status.Update(MakeLinear(format, Rows(weights.gate_up, 0, hidden), context,
+                             &layer.gate));
+    status.Update(MakeLinear(format, Rows(weights.gate_up, hidden, hidden),
+                             context, &layer.up));
     status.Update(MakeLinear(format, weights.down, context, &layer.down));
   }
   if (!status.ok()) return status;
@@ -118,7 +130,7 @@ absl::StatusOr<absl::Span<const float>> Decoder::Step(int token) {
   }
   Normalize(x_, &normalized_);
   const absl::Status status =
-      logits_->Multiply(normalized_.data(), context_, result_.data());
+      logits_->Multiply(normalized_.data(), nullptr, context_, result_.data());
   if (!status.ok()) return status;
   ++position_;
   return absl::MakeConstSpan(result_);
@@ -129,7 +141,7 @@ absl::Status Decoder::Attend(Layer* layer) {
   const int head_dim = model_.shape.head_dim(), tokens = position_ + 1;
   Normalize(x_, &normalized_);
   absl::Status status =
-      layer->qkv->Multiply(normalized_.data(), context_, qkv_.data());
+      layer->qkv->Multiply(normalized_.data(), nullptr, context_, qkv_.data());
   if (!status.ok()) return status;
   float* const q = qkv_.data();
   float* const k = q + dim;
@@ -158,29 +170,18 @@ absl::Status Decoder::Attend(Layer* layer) {
       rl::RowMajor(std::as_const(layer->values).data(), tokens, head_dim, dim),
       params, {heads, tokens, head_dim, head_dim}, context_, &dst);
   if (!status.ok()) return status;
-  status = layer->out->Multiply(heads_.data(), context_, branch_.data());
-  if (!status.ok()) return status;
-  AddBranch();
-  return absl::OkStatus();
+  return layer->out->Multiply(heads_.data(), &add_to_x_, context_, x_.data());
 }
 
 absl::Status Decoder::FeedForward(const Layer& layer) {
   Normalize(x_, &normalized_);
   absl::Status status =
-      layer.gate_up->Multiply(normalized_.data(), context_, gate_up_.data());
+      layer.up->Multiply(normalized_.data(), nullptr, context_, up_.data());
   if (!status.ok()) return status;
-  const auto up = gate_up_.begin() + model_.shape.hidden;
-  std::transform(gate_up_.begin(), up, up, gate_up_.begin(),
-                 [](float gate, float value) { return Silu(gate) * value; });
-  status = layer.down->Multiply(gate_up_.data(), context_, branch_.data());
+  status = layer.gate->Multiply(normalized_.data(), &gate_up_, context_,
+                                hidden_.data());
   if (!status.ok()) return status;
-  AddBranch();
-  return absl::OkStatus();
-}
-
-void Decoder::AddBranch() {
-  std::transform(x_.begin(), x_.end(), branch_.begin(), x_.begin(),
-                 std::plus<>());
+  return layer.down->Multiply(hidden_.data(), &add_to_x_, context_, x_.data());
 }
 
 void Decoder::Rotate(float* heads) const {
@@ -202,7 +203,8 @@ std::size_t Decoder::weight_bytes_per_token() const {
       logits_->weight_bytes() + model_.shape.dim * sizeof(rl::BFloat16);
   for (const Layer& layer : layers_) {
     bytes += layer.qkv->weight_bytes() + layer.out->weight_bytes() +
-             layer.gate_up->weight_bytes() + layer.down->weight_bytes();
+             layer.gate->weight_bytes() + layer.up->weight_bytes() +
+             layer.down->weight_bytes();
   }
   return bytes;
 }

@@ -40,7 +40,7 @@ class Decoder {
   // The rows of `keys` and `values` are tokens, their columns heads side by
   // side.
   struct Layer {
-    std::unique_ptr<Linear> qkv, out, gate_up, down;
+    std::unique_ptr<Linear> qkv, out, gate, up, down;
     std::vector<float> keys, values;
   };
 
@@ -48,8 +48,6 @@ class Decoder {
 
   absl::Status Attend(Layer* layer);
   absl::Status FeedForward(const Layer& layer);
-  // Adds `branch_` to `x_`.
-  void AddBranch();
   // Turns each head of q or k to this token's position.
   void Rotate(float* heads) const;
 
@@ -60,10 +58,11 @@ class Decoder {
   int position_ = 0;
   // Rotations: a row for each position, an element for each of half a head.
   std::vector<float> cos_, sin_;
-  // The token's vector, the same normalized, what a branch adds to it, and what
-  // lies between products.
-  std::vector<float> x_, normalized_, branch_, qkv_, scores_, heads_, gate_up_,
+  // The token's vector, to which each branch's last product adds; the same
+  // normalized, and what lies between products.
+  std::vector<float> x_, normalized_, qkv_, scores_, heads_, up_, hidden_,
       result_;
+  ruy_like::PostOps add_to_x_, gate_up_;
 };
 
 }  // namespace decoder

@@ -39,12 +39,13 @@ class FloatLinear final : public Linear {
   FloatLinear(int rows, int depth, std::vector<T> values)
       : rows_(rows), depth_(depth), values_(std::move(values)) {}
 
-  absl::Status Multiply(const float* x, rl::Context* context,
-                        float* y) override {
+  absl::Status Multiply(const float* x, const rl::PostOps* post_ops,
+                        rl::Context* context, float* y) override {
+    rl::MulParams<float, float> params;
+    params.set_post_ops(post_ops);
     auto dst = rl::ColMajor(y, rows_, 1);
     return Mul(rl::RowMajor(values_.data(), rows_, depth_),
-               rl::ColMajor(x, depth_, 1), rl::MulParams<float, float>(),
-               context, &dst);
+               rl::ColMajor(x, depth_, 1), params, context, &dst);
   }
   std::size_t weight_bytes() const override {
     return values_.size() * sizeof(T);
@@ -88,8 +89,8 @@ class Int8Linear final : public Linear {
     return QuantizeRows(matrix, absl::MakeConstSpan(*params), &stored, context);
   }
 
-  absl::Status Multiply(const float* x, rl::Context* context,
-                        float* y) override {
+  absl::Status Multiply(const float* x, const rl::PostOps* post_ops,
+                        rl::Context* context, float* y) override {
     const auto column = rl::ColMajor(x, depth_, 1);
     const auto params =
         ChooseSymmetricChannels(column, rl::ChannelDimension::kCol, 8);
@@ -101,6 +102,7 @@ class Int8Linear final : public Linear {
     rl::MulParams<std::int32_t, float> mul_params;
     mul_params.set_lhs_scale_perrow(scales_.data());
     mul_params.set_rhs_scale_percol(&params->front().scale);
+    mul_params.set_post_ops(post_ops);
     auto dst = rl::ColMajor(y, rows_, 1);
     return Mul(rl::RowMajor(std::as_const(values_), rows_, depth_), rhs,
                mul_params, context, &dst);
@@ -255,11 +257,13 @@ class GroupLinear final : public Linear {
     return absl::OkStatus();
   }
 
-  absl::Status Multiply(const float* x, rl::Context* context,
-                        float* y) override {
+  absl::Status Multiply(const float* x, const rl::PostOps* post_ops,
+                        rl::Context* context, float* y) override {
+    rl::GroupMulParams params;
+    params.post_ops = post_ops;
     auto dst = rl::ColMajor(y, packed_.rows(), 1);
-    return Mul(packed_, rl::ColMajor(x, packed_.depth(), 1),
-               rl::GroupMulParams(), context, &dst);
+    return Mul(packed_, rl::ColMajor(x, packed_.depth(), 1), params, context,
+               &dst);
   }
   std::size_t weight_bytes() const override { return bytes_; }
 

@@ -24,9 +24,11 @@ class Linear {
   Linear(const Linear&) = delete;
   Linear& operator=(const Linear&) = delete;
 
-  // y = weights * x: depth elements in, rows elements out.
-  virtual absl::Status Multiply(const float* x, ruy_like::Context* context,
-                                float* y) = 0;
+  // y = weights * x: depth elements in, rows elements out. `post_ops`, where
+  // not null, follow in the same call.
+  virtual absl::Status Multiply(const float* x,
+                                const ruy_like::PostOps* post_ops,
+                                ruy_like::Context* context, float* y) = 0;
   // What a product reads of weights and their scales.
   virtual std::size_t weight_bytes() const = 0;
 

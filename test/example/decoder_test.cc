@@ -229,7 +229,8 @@ double RelativeError(const WeightFormat& format, int rows, int depth) {
   if (!linear.ok()) return INFINITY;
   std::vector<float> x(depth), y(rows, NAN);
   for (int k = 0; k < depth; ++k) x[k] = std::sin(1.0f + k);
-  if (!(*linear)->Multiply(x.data(), &context, y.data()).ok()) return INFINITY;
+  if (!(*linear)->Multiply(x.data(), nullptr, &context, y.data()).ok())
+    return INFINITY;
   double errors = 0, squares = 0;
   for (int row = 0; row < rows; ++row) {
     double exact = 0;
