@@ -89,11 +89,11 @@ double CyclesPerSecond() {
     double best = 0;
     for (int run = 0; run < 20; ++run) {
       constexpr int kRounds = 100000;
-      std::uint64_t x = 0;
+      std::uint64_t x = 1;
       const Stopwatch stopwatch;
       for (int i = 0; i < kRounds; ++i) {
         for (int j = 0; j < 8; ++j) {
-          x += 3;
+          x += x;  // of a constant some processors make several a cycle
 #if defined(__GNUC__)
           asm volatile("" : "+r"(x));
 #endif
