@@ -202,7 +202,7 @@ TEST(CInterface, RefusesBadCalls) {
     rl_status code = RL_INVALID_ARGUMENT;
   } lines[] = {
       {"lhs has an unknown type 0", [](auto* c) { c->lhs.type = 0; }},
-      {"rhs has an unknown type 9", [](auto* c) { c->rhs.type = 9; }},
+      {"rhs has an unknown type 11", [](auto* c) { c->rhs.type = 11; }},
       {"dst has an unknown type -1", [](auto* c) { c->dst.type = -1; }},
       {"lhs has an unknown type 64",
        [](auto* c) { c->lhs.type = RL_GROUP_WEIGHTS; }},
@@ -223,8 +223,8 @@ TEST(CInterface, RefusesBadCalls) {
        RL_OUT_OF_RANGE},
       {"do not match", [](auto* c) { c->rhs.rows = 3; }},
       {"shares elements", [](auto* c) { c->dst.data = c->lhs.data; }},
-      {"accumulator has an unknown type 9",
-       [](auto* c) { c->params.accum_type = 9; }},
+      {"accumulator has an unknown type 11",
+       [](auto* c) { c->params.accum_type = 11; }},
       {"lhs int8, rhs int8, accumulator float, dst int8",
        [](auto* c) { c->params.accum_type = RL_FLOAT32; }},
       {"no such product",
