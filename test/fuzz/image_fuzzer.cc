@@ -22,7 +22,7 @@ namespace {
 
 // Any values in dst are right: the panels are the fuzzer's. What counts is that
 // nothing but dst is written and nothing beyond the operands is read.
-template <typename T, typename Accum>
+template <typename T, typename Accum, typename Other>
 void Multiply(const PackedMatrix<T>& packed, Context* context) {
   constexpr std::ptrdiff_t kOther = 5;
   const bool is_lhs = packed.side() == Side::kLhs;
@@ -30,7 +30,7 @@ void Multiply(const PackedMatrix<T>& packed, Context* context) {
   const std::ptrdiff_t depth = is_lhs ? packed.cols() : packed.rows();
   const std::ptrdiff_t cols = is_lhs ? kOther : packed.cols();
   if (!IsSmall(depth, kOther) || !IsSmall(rows, cols)) return;
-  GuardedArray<T> other_data(static_cast<std::size_t>(depth * kOther));
+  GuardedArray<Other> other_data(static_cast<std::size_t>(depth * kOther));
   GuardedArray<Accum> dst_data(static_cast<std::size_t>(rows * cols));
   const auto other = is_lhs ? ColMajor(other_data.data(), depth, cols)
                             : RowMajor(other_data.data(), rows, depth);
@@ -48,13 +48,13 @@ void Multiply(const PackedMatrix<T>& packed, Context* context) {
   }
 }
 
-template <typename T, typename Accum>
+template <typename T, typename Accum, typename Other = T>
 void Try(const AlignedBuffer& image, std::size_t bytes, VerifyChecksum verify) {
   static Context* const context = new Context;
   const auto packed = PackedMatrix<T>::FromBytes(image.data(), bytes, verify);
   if (!packed.ok()) return;
   if (packed->Serialize().size() > bytes) std::abort();
-  Multiply<T, Accum>(*packed, context);
+  Multiply<T, Accum, Other>(*packed, context);
 }
 
 void Run(FuzzInput input) {
@@ -89,7 +89,7 @@ void Run(FuzzInput input) {
     case 5:
       return Try<BFloat16, float>(image, bytes, verify);
     case 7:
-      return Try<Float8E4M3, float>(image, bytes, verify);
+      return Try<Float8E4M3, float, BFloat16>(image, bytes, verify);
     default:
       return Try<Float16, float>(image, bytes, verify);
   }
