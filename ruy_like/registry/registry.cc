@@ -36,7 +36,7 @@ bool Inherits(const PathKernels& path, const PathKernels& from) {
   return (from.features & ~path.features) == 0;
 }
 
-// Whether rows are so few that reading the columns bounds the product: with
+// True if rows are so few that reading the columns bounds the product: with
 // vectors of at least 8 lanes.
 bool HasFewRows(const Kernel& kernel, const KernelQuery& query) {
   constexpr int kFewRows = 16;

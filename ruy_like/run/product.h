@@ -119,7 +119,7 @@ class Product final {
   // Afterwards, if HasReport(): puts new entries into the cache, prints
   // diagnostics. Skipped otherwise, which saves locking the Context.
   bool HasReport() const { return HasPackedToKeep() || VerboseCall::IsOn(); }
-  // Of all threads together, for diagnostics.
+  // All threads' together, for diagnostics.
   std::chrono::nanoseconds packing_time() const {
     return std::chrono::nanoseconds(side_.lhs.pack_ns + side_.rhs.pack_ns);
   }

@@ -101,7 +101,7 @@ void GroupedWeights::Pack(const GroupedLayout& layout, TensorOrder order,
                           std::int8_t* to) const {
   const bool is_nhwc = order == TensorOrder::kNhwc;
   const std::ptrdiff_t weight_bytes = 4 / layout.form.per_lane;
-  // Of a channel; the layout may have several groups as one.
+  // A channel's; the layout may have several groups as one.
   const std::ptrdiff_t inputs = depth_ / layout.taps;
   const std::ptrdiff_t outputs =
       layout.out_channels / (layout.in_channels / inputs);

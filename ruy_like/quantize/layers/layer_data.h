@@ -108,8 +108,8 @@ struct Layer {
   const DepthwiseWeights* depthwise = nullptr;
   Scalar in = Scalar::kI8, out = Scalar::kI8;
   QuantParams input, output;
-  // What outputs end in: `out` and `output` are then the table's inputs; or
-  // null.
+  // The table that outputs end in, or null. `out` and `output` are then its
+  // inputs.
   const ByteTable* lookup = nullptr;
   // The bias that products add, or null: the caller's, or a copy in one of the
   // following arrays. A QuantizedLayer has one of them, of the output's kind.

@@ -24,7 +24,7 @@ struct Plan {
   // Tiles in all, whole groups, and at most so many in a call of the kernel.
   std::ptrdiff_t tiles, part;
   std::ptrdiff_t threads;
-  // Of a tile, for ForEachRange: some 16 multiply-adds take as long as moving 4
+  // A tile's, for ForEachRange: some 16 multiply-adds take as long as moving 4
   // bytes; a part is enough for a thread.
   std::ptrdiff_t cost;
 };
