@@ -33,7 +33,7 @@
 #include "ruy_like/ruy_like.h"
 
 ABSL_FLAG(std::string, lhs, "f32",
-          "lhs element type: f32, f64, bf16, f16, s8, u8 or s16");
+          "lhs element type: f32, f64, bf16, f16, e4m3, e5m2, s8, u8 or s16");
 ABSL_FLAG(std::string, rhs, "f32", "rhs element type");
 ABSL_FLAG(std::string, dst, "f32", "dst element type: these or s32");
 ABSL_FLAG(std::string, accum, "",
@@ -512,6 +512,8 @@ using I32 = std::int32_t;
 using F32 = float;
 using F64 = double;
 using BF16 = ruy_like::BFloat16;
+using E4M3 = ruy_like::Float8E4M3;
+using E5M2 = ruy_like::Float8E5M2;
 using F16 = ruy_like::Float16;
 
 using RunFn = absl::StatusOr<ExitCode>(const Options&);
@@ -546,6 +548,18 @@ constexpr Product kProducts[] = {
     {"bf16 bf16 bf16", "f32", Run<BF16, BF16, F32, BF16>},
     {"bf16 f32 f32", "f32", Run<BF16, F32, F32, F32>},
     {"f32 bf16 f32", "f32", Run<F32, BF16, F32, F32>},
+    {"e4m3 bf16 f32", "f32", Run<E4M3, BF16, F32, F32>},
+    {"e4m3 bf16 bf16", "f32", Run<E4M3, BF16, F32, BF16>},
+    {"bf16 e4m3 f32", "f32", Run<BF16, E4M3, F32, F32>},
+    {"bf16 e4m3 bf16", "f32", Run<BF16, E4M3, F32, BF16>},
+    {"e4m3 f32 f32", "f32", Run<E4M3, F32, F32, F32>},
+    {"f32 e4m3 f32", "f32", Run<F32, E4M3, F32, F32>},
+    {"e5m2 bf16 f32", "f32", Run<E5M2, BF16, F32, F32>},
+    {"e5m2 bf16 bf16", "f32", Run<E5M2, BF16, F32, BF16>},
+    {"bf16 e5m2 f32", "f32", Run<BF16, E5M2, F32, F32>},
+    {"bf16 e5m2 bf16", "f32", Run<BF16, E5M2, F32, BF16>},
+    {"e5m2 f32 f32", "f32", Run<E5M2, F32, F32, F32>},
+    {"f32 e5m2 f32", "f32", Run<F32, E5M2, F32, F32>},
     {"f16 f16 f32", "f32", Run<F16, F16, F32, F32>},
     {"f16 f16 f16", "f32", Run<F16, F16, F32, F16>},
     {"f16 f32 f32", "f32", Run<F16, F32, F32, F32>},

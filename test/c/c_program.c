@@ -78,6 +78,7 @@ static void print_abi(void) {
   FIELD(rl_group_weights, zero_points);
   FIELD(rl_group_weights, zero_point);
   FIELD(rl_group_weights, table);
+  FIELD(rl_group_weights, depth_order);
   STRUCT(rl_batch);
   FIELD(rl_batch, size);
   FIELD(rl_batch, count);

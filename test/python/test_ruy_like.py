@@ -539,8 +539,8 @@ def test_tables():
 def test_depth_order():
     weights = rng.integers(-127, 128, (5, 64)).astype(np.int8)
     order = rng.permutation(64).astype(np.int32)
-    packed = rl.pack_groups(weights[:, order], np.ones((5, 1), np.float32), bits=8,
-                            depth_order=order)
+    packed = rl.pack_groups(np.ascontiguousarray(weights[:, order]),
+                            np.ones((5, 1), np.float32), bits=8, depth_order=order)
     x = rng.integers(-127, 128, (3, 64)).astype(np.int8)
     np.testing.assert_array_equal(rl.mul(x, packed), exact(x, weights.T))
 
