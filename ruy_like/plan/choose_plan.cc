@@ -66,12 +66,15 @@ bool PromiseHolds(const KernelChoice& choice, Side side,
 // Adds the sizes of group scales, and that activations are gathered. Either
 // side can be the weights.
 void AddGroups(const TrMulParams& params, KernelQuery* query) {
-  const Side side = params.side.lhs.packed != nullptr ? Side::kLhs : Side::kRhs;
-  const GroupShape& shape = GroupImageOf(*params.side[side].packed).group_shape;
-  query->group_levels = kernels::kGroupStepLevels * shape.sizes.group_steps;
-  query->level_span = shape.level_span;
-  // Activations that are gathered are not read in place.
-  if (shape.has_depth_order) query->depth_contiguous[Other(side)] = false;
+  for (const Side side : kSides) {
+    const PackedOperand* const weights = params.side[side].packed;
+    if (weights == nullptr) continue;
+    const GroupShape& shape = GroupImageOf(*weights).group_shape;
+    query->group_levels = kernels::kGroupStepLevels * shape.sizes.group_steps;
+    query->level_span = shape.level_span;
+    // Activations that are gathered are not read in place.
+    if (shape.has_depth_order) query->depth_contiguous[Other(side)] = false;
+  }
 }
 
 // Inlined into ChooseKernel, which runs for every product.
