@@ -18,8 +18,8 @@
 #                     and RTTI
 #   fetch_content     FetchContent with a local directory. Configures only: it
 #                     is add_subdirectory behind the scenes
-# Libraries that are built here are unoptimised and have a few of the paths, for
-# time's sake.
+# Libraries that are built here are unoptimised, without debug information, and have
+# a few of the paths, for time's sake.
 set -euo pipefail
 
 way=$1 source=$2 build=$3 work=$4 compiler=$5 flags=$6 quantize=$7
@@ -39,6 +39,7 @@ quietly() {
 # configure <source> <build> <options>...
 configure() {
   quietly cmake -G Ninja -S "$1" -B "$2" -DCMAKE_BUILD_TYPE=Debug \
+    -DCMAKE_CXX_FLAGS_DEBUG= \
     -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_FLAGS="$flags" \
     -DRUY_LIKE_KERNEL_OPTIMIZATION=-O0 -DRUY_LIKE_COMPILE_PATHS="avx2;neon" \
     "${@:3}"
