@@ -43,14 +43,9 @@ struct Source {
     }
     return static_cast<const std::uint8_t*>(weights.zero_points)[at];
   }
-  int CodeAt(std::ptrdiff_t row, std::ptrdiff_t k) const {
-    const std::uint8_t* const levels =
-        static_cast<const std::uint8_t*>(weights.levels) +
-        row * weights.row_stride_bytes;
-    if (weights.bits == 8) return levels[k] ^ 0x80;
-    const int codes = 8 / weights.bits;  // of a byte
-    return levels[k / codes] >> (k % codes * weights.bits) &
-           ((1 << weights.bits) - 1);
+  const std::uint8_t* CodesOf(std::ptrdiff_t row) const {
+    return static_cast<const std::uint8_t*>(weights.levels) +
+           row * weights.row_stride_bytes;
   }
 };
 
@@ -144,22 +139,83 @@ absl::Status CheckWeights(Source* source) {
   return CheckValues(*source);
 }
 
+// Bytes as a number, the first lowest, in whichever order the machine has.
+std::uint32_t LoadWord(const std::uint8_t* bytes) {
+  return bytes[0] | bytes[1] << 8 | bytes[2] << 16 |
+         std::uint32_t{bytes[3]} << 24;
+}
+void StoreWord(std::uint32_t word, std::uint8_t* bytes) {
+  for (int i = 0; i < 4; ++i) {
+    bytes[i] = static_cast<std::uint8_t>(word >> 8 * i);
+  }
+}
+
+// The lowest four codes of kBits, which lie side by side, each in a byte.
+template <int kBits>
+std::uint32_t Spread(std::uint32_t codes) {
+  constexpr std::uint32_t kMask = (1 << kBits) - 1;
+  constexpr std::uint32_t kPairMask = (1 << 2 * kBits) - 1;
+  codes &= 0xffffffff >> (32 - 4 * kBits);
+  codes = (codes | codes << (16 - 2 * kBits)) & kPairMask * 0x00010001;
+  return (codes | codes << (8 - kBits)) & kMask * 0x01010101;
+}
+
+// A word of a row's codes as it is packed: bytes of one code of each quad of
+// neighbours.
+template <int kBits>
+std::uint32_t PackWord(std::uint32_t codes) {
+  std::uint32_t packed = 0;
+  for (int quad = 0; quad < 8 / kBits; ++quad) {
+    packed |= Spread<kBits>(codes >> 4 * quad * kBits) << quad * kBits;
+  }
+  return packed;
+}
+
+// The codes of a panel's rows, into zeroed memory of which 64 bytes have a word
+// of each row. Goes from line to line of the cache in each row: L1 may not hold
+// a line of all rows at once, where they are 4 KiB apart.
+template <int kBits>
+void PackCodes(const Source& source, std::ptrdiff_t first_row,
+               std::ptrdiff_t rows, std::uint8_t* levels) {
+  constexpr std::ptrdiff_t kLineWords = 16;
+  constexpr std::uint32_t kSigns = kBits == 8 ? 0x80808080 : 0;
+  const std::ptrdiff_t bits = source.shape.depth * kBits;
+  const std::ptrdiff_t words = bits / 32;
+  for (std::ptrdiff_t line = 0; line < words; line += kLineWords) {
+    const std::ptrdiff_t end = std::min(line + kLineWords, words);
+    for (std::ptrdiff_t row = 0; row < rows; ++row) {
+      const std::uint8_t* const codes = source.CodesOf(first_row + row);
+      for (std::ptrdiff_t word = line; word < end; ++word) {
+        StoreWord(PackWord<kBits>(LoadWord(codes + 4 * word) ^ kSigns),
+                  levels + 64 * word + 4 * row);
+      }
+    }
+  }
+  const auto rest = static_cast<int>(bits % 32);
+  if (rest == 0) return;
+  for (std::ptrdiff_t row = 0; row < rows; ++row) {
+    std::uint8_t last[4] = {};
+    std::memcpy(last, source.CodesOf(first_row + row) + 4 * words,
+                static_cast<std::size_t>(rest + 7) / 8);
+    const std::uint32_t mask = (std::uint32_t{1} << rest) - 1;
+    StoreWord(PackWord<kBits>((LoadWord(last) ^ kSigns) & mask),
+              levels + 64 * words + 4 * row);
+  }
+}
+
 // One panel, into zeroed memory.
 void PackPanel(const Source& source, std::ptrdiff_t panel, char* image) {
   const GroupShape& shape = source.shape;
   const std::ptrdiff_t first_row = panel * kGroupPanelRows;
   const std::ptrdiff_t rows =
       std::min<std::ptrdiff_t>(shape.rows - first_row, kGroupPanelRows);
-  std::uint8_t* const levels = reinterpret_cast<std::uint8_t*>(image) +
-                               kImageHeaderBytes + panel * shape.panel_bytes;
+  const auto pack_codes = shape.bits == 2   ? &PackCodes<2>
+                          : shape.bits == 4 ? &PackCodes<4>
+                                            : &PackCodes<8>;
+  pack_codes(source, first_row, rows,
+             reinterpret_cast<std::uint8_t*>(image) + kImageHeaderBytes +
+                 panel * shape.panel_bytes);
   for (std::ptrdiff_t row = 0; row < rows; ++row) {
-    for (std::ptrdiff_t k = 0; k < shape.depth; ++k) {
-      // 64 bytes have one code of each row's four bytes, or several.
-      const std::ptrdiff_t quad = k / 4;
-      const int codes = 8 / shape.bits;
-      levels[quad / codes * 64 + 4 * row + k % 4] |=
-          source.CodeAt(first_row + row, k) << (quad % codes * shape.bits);
-    }
     const int scale_bytes = InfoOf(shape.scale_type).bits / 8;
     for (std::ptrdiff_t group = 0; group < shape.groups(); ++group) {
       const std::ptrdiff_t at =

@@ -44,14 +44,25 @@ QuantizedGroups MakeGroups(std::ptrdiff_t rows, std::ptrdiff_t depth,
   return groups;
 }
 
-// Into zeroed bytes.
-void SetCode(std::ptrdiff_t row, std::ptrdiff_t k, int code,
-             QuantizedGroups* groups) {
-  const int codes = 8 / groups->bits;  // of a byte
-  const std::ptrdiff_t at =
-      row * ((groups->depth + codes - 1) / codes) + k / codes;
-  groups->levels[static_cast<std::size_t>(at)] |= static_cast<std::uint8_t>(
-      static_cast<unsigned>(code) << (k % codes * groups->bits));
+// Codes of a row from a byte's first one on, `first`.
+void SetCodes(const std::uint8_t* codes, std::ptrdiff_t count,
+              std::ptrdiff_t row, std::ptrdiff_t first,
+              QuantizedGroups* groups) {
+  const int bits = groups->bits;
+  const int of_byte = 8 / bits;
+  std::uint8_t* byte = groups->levels.data() +
+                       row * CeilDiv(groups->depth, of_byte) + first / of_byte;
+  if (bits == 8) {
+    std::copy_n(codes, count, byte);
+    return;
+  }
+  for (std::ptrdiff_t e = 0; e < count; e += of_byte, ++byte) {
+    int together = codes[e];
+    for (int i = 1; i < of_byte && e + i < count; ++i) {
+      together |= codes[e + i] << (i * bits);
+    }
+    *byte = static_cast<std::uint8_t>(together);
+  }
 }
 
 // The code without its zero point.
@@ -59,8 +70,10 @@ int NearestCode(float weight, float scale, int bits) {
   if (scale == 0) return 0;
   const float low = bits == 4 ? -8 : -127;
   const float high = bits == 4 ? 7 : 127;
-  return static_cast<int>(
-      std::min(high, std::max(low, std::nearbyint(weight / scale))));
+  // Rounded by an addition, which no call of a function is.
+  constexpr float kWhole = 0x1.8p23f;
+  return static_cast<int>(std::min(high, std::max(low, weight / scale)) +
+                          kWhole - kWhole);
 }
 
 double SquaredError(const std::vector<float>& weights, float scale, int bits) {
@@ -100,14 +113,32 @@ float ChooseScale(const std::vector<float>& weights, int bits,
 
 // ## Other libraries' formats
 
-// The e-th code of units of `unit` codes each. A unit's bytes have one code
-// each in their lowest bits, then the next ones above.
-int CodeAt(const std::uint8_t* codes, std::ptrdiff_t e, int bits, int unit) {
+// Codes of whole units of `unit` codes each, `count` or some more. A unit's
+// bytes have one code each in their lowest bits, then the next ones above.
+void ReadCodes(const std::uint8_t* bytes, std::ptrdiff_t count, int bits,
+               int unit, std::uint8_t* codes) {
+  if (bits == 8) {
+    std::copy_n(bytes, count, codes);
+    return;
+  }
   const int unit_bytes = unit * bits / 8;
-  const auto in_unit = static_cast<int>(e % unit);
-  return codes[e / unit * unit_bytes + in_unit % unit_bytes] >>
-             (in_unit / unit_bytes * bits) &
-         ((1 << bits) - 1);
+  const int mask = (1 << bits) - 1;
+  for (const std::uint8_t* const end = codes + count; codes < end;
+       bytes += unit_bytes) {
+    for (int shift = 0; shift < 8; shift += bits, codes += unit_bytes) {
+      for (int i = 0; i < unit_bytes; ++i) {
+        codes[i] = static_cast<std::uint8_t>(bytes[i] >> shift & mask);
+      }
+    }
+  }
+}
+
+// A row's codes and some more, whose units are bytes.
+std::vector<std::uint8_t> CodesOf(const std::uint8_t* bytes,
+                                  std::ptrdiff_t count, int bits) {
+  std::vector<std::uint8_t> codes(static_cast<std::size_t>(count + 8));
+  ReadCodes(bytes, count, bits, 8 / bits, codes.data());
+  return codes;
 }
 
 enum class BlockScale { kF16, kE8M0, kE4M3 };
@@ -115,7 +146,7 @@ enum class BlockScale { kF16, kE8M0, kE4M3 };
 struct GgmlFormat {
   int block, bytes;  // elements and bytes of a block
   int group;         // elements of a scale
-  int bits, unit;    // CodeAt()'s
+  int bits, unit;    // ReadCodes()'s
   // Bytes of a block; -1 for what it does not have. Fifth bits of codes are in
   // four bytes, from the lowest one on.
   int scale_at, codes_at, minimum_at, fifth_bits_at;
@@ -172,17 +203,17 @@ bool AppendE2M1Scale(BlockScale type, std::uint8_t byte,
 std::vector<float> WithFloatZeroPoints(const QuantizedGroups& groups,
                                        const std::vector<float>& zeros) {
   std::vector<float> weights;
-  const int unit = 8 / groups.bits;
   const std::ptrdiff_t row_bytes = groups.description().RowBytes();
   const std::ptrdiff_t count = CeilDiv(groups.depth, groups.group_size);
   for (std::ptrdiff_t row = 0; row < groups.rows; ++row) {
+    const std::vector<std::uint8_t> codes = CodesOf(
+        groups.levels.data() + row * row_bytes, groups.depth, groups.bits);
     for (std::ptrdiff_t k = 0; k < groups.depth; ++k) {
       const auto at =
           static_cast<std::size_t>(row * count + k / groups.group_size);
-      const int code =
-          CodeAt(groups.levels.data() + row * row_bytes, k, groups.bits, unit);
-      weights.push_back((static_cast<float>(code) - zeros[at]) *
-                        groups.float_scales[at]);
+      weights.push_back(
+          (static_cast<float>(codes[static_cast<std::size_t>(k)]) - zeros[at]) *
+          groups.float_scales[at]);
     }
   }
   return weights;
@@ -300,13 +331,17 @@ Result ImportBlocks(const GgmlFormat& format, const void* blocks,
                        first / format.group + group, " is nan");
       }
     }
-    for (int e = 0; e < format.block && !is_constant; ++e) {
-      int code = CodeAt(block + format.codes_at, e, format.bits, format.unit);
-      if (has_fifth_bits) {
-        code |= CodeAt(block + format.fifth_bits_at, e, 1, 8) << 4;
+    if (is_constant) continue;
+    std::uint8_t codes[256], fifth_bits[32];
+    ReadCodes(block + format.codes_at, format.block, format.bits, format.unit,
+              codes);
+    if (has_fifth_bits) {
+      ReadCodes(block + format.fifth_bits_at, 32, 1, 8, fifth_bits);
+      for (int e = 0; e < 32; ++e) {
+        codes[e] = static_cast<std::uint8_t>(codes[e] | fifth_bits[e] << 4);
       }
-      SetCode(row, first + e, code, &groups);
     }
+    SetCodes(codes, format.block, row, first, &groups);
   }
   if (!has_minima) return groups;
   return SetZeroPoints(zeros, has_fifth_bits ? 31 : 15, std::move(groups));
@@ -351,21 +386,24 @@ Result ImportNBits(const MatMulNBits& arrays) {
     groups.half_scales.assign(halves, halves + rows * blocks);
   }
   // Codes of 8 bits become int8.
-  const int flip = bits == 8 && !has_floats ? 0x80 : 0;
+  const std::uint8_t flip = bits == 8 && !has_floats ? 0x80 : 0;
   const std::ptrdiff_t row_bytes = blocks * (block_size * bits / 8);
   const std::ptrdiff_t zero_bytes = (blocks * bits + 7) / 8;
+  const auto row_codes = [bits, flip](const std::uint8_t* bytes,
+                                      std::ptrdiff_t count) {
+    std::vector<std::uint8_t> codes = CodesOf(bytes, count, bits);
+    for (std::uint8_t& code : codes) code ^= flip;
+    return codes;
+  };
   for (std::ptrdiff_t row = 0; row < rows; ++row) {
-    for (std::ptrdiff_t k = 0; k < depth; ++k) {
-      SetCode(row, k, CodeAt(b + row * row_bytes, k, bits, 8 / bits) ^ flip,
-              &groups);
-    }
+    SetCodes(row_codes(b + row * row_bytes, depth).data(), depth, row, 0,
+             &groups);
     if (zero_points == nullptr || has_floats) continue;
-    const auto* const of_row =
-        static_cast<const std::uint8_t*>(zero_points) + row * zero_bytes;
-    for (std::ptrdiff_t block = 0; block < blocks; ++block) {
-      groups.zero_points.push_back(static_cast<std::uint8_t>(
-          CodeAt(of_row, block, bits, 8 / bits) ^ flip));
-    }
+    const auto zeros = row_codes(
+        static_cast<const std::uint8_t*>(zero_points) + row * zero_bytes,
+        blocks);
+    groups.zero_points.insert(groups.zero_points.end(), zeros.begin(),
+                              zeros.begin() + blocks);
   }
   if (!has_floats) return groups;
   return SetZeroPoints(floats(zero_points, zero_point_type), (1 << bits) - 1,
@@ -433,10 +471,13 @@ Result ImportWords(const Float16* scales, std::ptrdiff_t rows,
                    std::ptrdiff_t depth, std::ptrdiff_t group_size,
                    const Code& code, const ZeroPoint& zero_point) {
   QuantizedGroups groups = MakeGroups(rows, depth, group_size, 4);
+  std::vector<std::uint8_t> codes(static_cast<std::size_t>(depth));
   for (std::ptrdiff_t row = 0; row < rows; ++row) {
     for (std::ptrdiff_t k = 0; k < depth; ++k) {
-      SetCode(row, k, code(row, k), &groups);
+      codes[static_cast<std::size_t>(k)] =
+          static_cast<std::uint8_t>(code(row, k));
     }
+    SetCodes(codes.data(), depth, row, 0, &groups);
     for (std::ptrdiff_t group = 0; group < depth / group_size; ++group) {
       groups.half_scales.push_back(scales[group * rows + row]);
       const int zero = zero_point(row, group);
@@ -505,24 +546,37 @@ Result QuantizeGroups(const Matrix<float>& weights, int bits,
     }
     QuantizedGroups groups = MakeGroups(rows, depth, group_size, bits);
     const std::ptrdiff_t size = group_size == 0 ? depth : group_size;
+    const std::ptrdiff_t step = weights.layout().order() == Order::kColMajor
+                                    ? weights.layout().stride()
+                                    : 1;
     std::vector<float> group;
+    std::vector<std::uint8_t> codes;
     for (std::ptrdiff_t row = 0; row < rows; ++row) {
       for (std::ptrdiff_t first = 0; first < depth; first += size) {
-        group.clear();
-        for (std::ptrdiff_t k = first; k < std::min(depth, first + size); ++k) {
-          group.push_back(Element(weights, row, k));
-          if (!std::isfinite(group.back())) {
-            return Invalid("the weight at (", row, ", ", k, ") is ",
-                           group.back());
-          }
+        group.resize(static_cast<std::size_t>(std::min(depth - first, size)));
+        const float* const from =
+            weights.data() + ElementOffset(weights.layout(), row, first);
+        bool is_finite = true;
+        for (std::size_t i = 0; i < group.size(); ++i) {
+          group[i] = from[static_cast<std::ptrdiff_t>(i) * step];
+          is_finite &= std::fabs(group[i]) <= std::numeric_limits<float>::max();
+        }
+        if (!is_finite) {
+          const auto at =
+              std::find_if_not(group.begin(), group.end(),
+                               [](float w) { return std::isfinite(w); });
+          return Invalid("the weight at (", row, ", ",
+                         first + (at - group.begin()), ") is ", *at);
         }
         const float scale = ChooseScale(group, bits, search);
         groups.float_scales.push_back(scale);
+        codes.resize(group.size());
         for (std::size_t i = 0; i < group.size(); ++i) {
-          SetCode(row, first + static_cast<std::ptrdiff_t>(i),
-                  NearestCode(group[i], scale, bits) + groups.zero_point,
-                  &groups);
+          codes[i] = static_cast<std::uint8_t>(
+              NearestCode(group[i], scale, bits) + groups.zero_point);
         }
+        SetCodes(codes.data(), static_cast<std::ptrdiff_t>(codes.size()), row,
+                 first, &groups);
       }
     }
     return groups;
