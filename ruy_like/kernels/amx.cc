@@ -22,10 +22,8 @@ constexpr PanelFormat kPackedS8 = {Scalar::kI8, false, 16, 64, 64};
 // 16 x 16 x 64 in 16 cycles, of which a good half at 2.5 GHz.
 constexpr int kMacsPerNs = 1500;
 
-// Depth from which products take as long as the epilogue of a row-major dst,
-// which then hides behind them: 9 vector micro-operations per 16 int8
-// elements, 8 to a column-major dst (doc/amx.md).
-constexpr int kMinRowMajorDepth = 256;
+// 0.13 ns an element of dst (doc/amx.md).
+constexpr int kRowMajorLevels = 200;
 
 constexpr Kernel Entry(const char* name, const PanelFormat& rhs,
                        PackFn* pack_rhs, KernelFn* run) {
@@ -39,7 +37,7 @@ constexpr Kernel Entry(const char* name, const PanelFormat& rhs,
   kernel.tile_cols = 32;
   kernel.row_granularity = 32;
   kernel.packs_small_pieces = true;
-  kernel.row_major_min_depth = rhs.in_place ? kMinRowMajorDepth : kNotRowMajor;
+  kernel.row_major_levels = rhs.in_place ? kRowMajorLevels : kNotRowMajor;
   kernel.multiplies_tiles = true;
   kernel.macs_per_ns = kMacsPerNs;
   kernel.pack_lhs = PackAvx512_8_S8_16x4;
@@ -63,7 +61,7 @@ constexpr Kernel VnniEntry(const char* name, KernelKind kind, int rhs_width,
   kernel.max_cols = is_narrow ? 4 : kNoLimit;
   kernel.packs_small_pieces = false;
   kernel.for_kept_lhs = true;
-  kernel.row_major_min_depth = is_narrow ? 0 : kNotRowMajor;
+  kernel.row_major_levels = is_narrow ? 0 : kNotRowMajor;
   kernel.multiplies_tiles = false;
   kernel.macs_per_ns = is_narrow ? 50 : 320;
   return kernel;

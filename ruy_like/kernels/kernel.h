@@ -249,10 +249,10 @@ struct Kernel {
   // Codes of a table: only where the greatest level is at most so much above
   // the least, which is 0 for `run`, or -127 if its levels are signed.
   int max_level_span = kNoLimit;
-  // The least depth at which the kernel writes a row-major dst: transposing
-  // tiles is then cheap compared with the product. Else, and for kNotRowMajor,
-  // the sides are swapped.
-  int row_major_min_depth = kNotRowMajor;
+  // What a row-major dst costs: the depth whose products take as long as
+  // transposing a tile, or, of a kernel for int7, from which it is faster than
+  // others. kNotRowMajor: the sides of such products are swapped.
+  int row_major_levels = kNotRowMajor;
   // Uses AMX's tile unit, whose configuration and large blocks have fixed
   // costs: products that are too small or too narrow go to a vector kernel if
   // one applies (registry/amx_cost.h).

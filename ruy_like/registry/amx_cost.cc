@@ -26,15 +26,4 @@ double VnniNs(std::ptrdiff_t rows, std::ptrdiff_t depth, std::ptrdiff_t cols) {
   return 250 + results * static_cast<double>(depth) / 185 + results / 12;
 }
 
-bool RowMajorPaysOnAmx(std::ptrdiff_t rows, std::ptrdiff_t depth,
-                       std::ptrdiff_t cols, double block_ns) {
-  constexpr double kL2Bytes = 2 << 20;
-  const double levels = static_cast<double>(depth);
-  const double wide_bytes = static_cast<double>(cols) * levels;
-  const double saved_bytes = wide_bytes - static_cast<double>(rows) * levels;
-  const double blocks = static_cast<double>(CeilDiv(rows, 32)) *
-                        static_cast<double>(CeilDiv(cols, 32));
-  return saved_bytes / (wide_bytes > kL2Bytes ? 10 : 31) > blocks * block_ns;
-}
-
 }  // namespace ruy_like

@@ -38,16 +38,6 @@ inline bool IsTooSmallForAmx(std::ptrdiff_t rows, std::ptrdiff_t depth,
   return AmxNs(rows, depth, cols) > VnniNs(rows, depth, cols);
 }
 
-// Whether reading the wider side in place, as the rhs of a row-major dst, saves
-// more than the dst's order costs. Packing runs at 31 bytes per ns for a side
-// within L2, at 10 beyond (768x768; 3072 wide). `block_ns`: additional time of
-// a block of 32 x 32 results in row-major order. 20: 32 shuffles and 32 stores,
-// counted, not measured. The kernel of commit facd3ba took some 200
-// (768x768x128, not cached: 1942 GOP/s swapped, 2025 not).
-constexpr double kRowMajorBlockNs = 20;
-bool RowMajorPaysOnAmx(std::ptrdiff_t rows, std::ptrdiff_t depth,
-                       std::ptrdiff_t cols, double block_ns);
-
 // The most columns for which a narrow kernel is as fast as tiles, where either
 // reads the wide lhs in place, and dst is column-major: 1024x1024 by 4, 8 and 9
 // columns 287, 341 and 284 GOP/s narrow, 158, 316 and 348 on tiles.

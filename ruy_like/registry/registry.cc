@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "ruy_like/base/checked_math.h"
 #include "ruy_like/kernels/kernel_facts.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/machine/cpu_features.h"
@@ -36,37 +37,6 @@ bool Inherits(const PathKernels& path, const PathKernels& from) {
   return (from.features & ~path.features) == 0;
 }
 
-// True if rows are so few that reading the columns bounds the product: with
-// vectors of at least 8 lanes.
-bool HasFewRows(const Kernel& kernel, const KernelQuery& query) {
-  constexpr int kFewRows = 16;
-  return query.rows <= kFewRows && kernel.lhs.width >= 8 &&
-         !kernel.multiplies_tiles;
-}
-
-// Whether a kernel for any number of columns is worth its transposed stores to
-// a row-major dst: it reads the side in place that is at least twice as wide as
-// the other one, and does not lose on padding of that one what it saves. A
-// cached operand costs no packing, and must have one packed form at every batch
-// size.
-//
-// For a fast kernel any padding is small: packing an element of the wide side
-// takes as long as its products with some 40 rows (1500 of them a ns on AMX,
-// against 40 elements packed).
-bool SavesPackingTheWideSide(const Kernel& kernel, const KernelQuery& query) {
-  constexpr int kPackedPerNs = 40;
-  const std::ptrdiff_t width = kernel.lhs.width;
-  const std::ptrdiff_t padding = (width - query.rows % width) % width;
-  return kernel.rhs.in_place && !query.cached.lhs &&
-         query.cols >= 2 * query.rows &&
-         (!kernel.multiplies_tiles ||
-          RowMajorPaysOnAmx(query.rows, query.depth, query.cols,
-                            kRowMajorBlockNs)) &&
-         (2 * padding <= width ||
-          (HasFewRows(kernel, query) && padding <= query.rows) ||
-          padding * kPackedPerNs < kernel.macs_per_ns);
-}
-
 // Its lhs has to be the side that is int7, whichever way dst lies.
 bool NeedsInt7(const Kernel& kernel) {
   return kernel.lhs.range == ValueRange::kInt7;
@@ -83,6 +53,30 @@ bool IsKept(const KernelQuery& query, Side side) {
 bool KeepsItsLhs(const Kernel& kernel, const KernelQuery& query) {
   return (kernel.multiplies_tiles || kernel.for_kept_lhs) &&
          IsKept(query, Side::kLhs) && !IsKept(query, Side::kRhs);
+}
+
+// Whether storing a row-major dst takes less time than it saves. With its sides
+// swapped the product would store columns, but pack the wide side, which the
+// kernel reads in place, or run on a kernel that does not rely on int7. A
+// cached operand costs no packing, and must have one packed form at every batch
+// size.
+bool RowMajorPays(const Kernel& kernel, const KernelQuery& query) {
+  // Bytes packed per ns, within L2 and beyond.
+  constexpr double kL2Bytes = 2 << 20, kWithinL2 = 31, kBeyondL2 = 10;
+  const int levels = kernel.row_major_levels;
+  if (levels == 0 || levels == kernels::kNotRowMajor) return levels == 0;
+  if (NeedsInt7(kernel)) return query.depth >= levels;
+  if (query.cached.lhs || query.cols <= query.rows) return false;
+  const double depth = static_cast<double>(query.depth);
+  const double rows = static_cast<double>(query.rows);
+  const double cols = static_cast<double>(query.cols);
+  const int width = kernel.lhs.width;
+  const double padded = static_cast<double>(CeilDiv(query.rows, width)) * width;
+  const double bytes = depth * InfoOf(kernel.rhs.scalar).bits / 8;
+  const double rate = cols * bytes > kL2Bytes ? kBeyondL2 : kWithinL2;
+  // For each column, in multiply-adds.
+  const double saved = (1 - rows / cols) * bytes / rate * kernel.macs_per_ns;
+  return saved > padded * levels + (padded - rows) * depth;
 }
 
 // Whether panels can be made of elements of that type of the kernel's family:
@@ -143,16 +137,9 @@ const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
       !IsKept(query, Side::kLhs)) {
     return "the operand that is kept packed is its lhs";
   }
-  if (!query.dst_col_major && !KeepsItsLhs(kernel, query)) {
-    // Few rows are cheaper to store transposed than the other side is to pack.
-    if ((HasFewRows(kernel, query) ? 2 : 1) * query.depth <
-        kernel.row_major_min_depth) {
-      return "dst is row-major (its transpose is computed instead)";
-    }
-    if (!IsNarrow(kernel) && !NeedsInt7(kernel) &&
-        !SavesPackingTheWideSide(kernel, query)) {
-      return "dst is row-major and little packing would be saved";
-    }
+  if (!query.dst_col_major && !KeepsItsLhs(kernel, query) &&
+      !RowMajorPays(kernel, query)) {
+    return "dst is row-major (its transpose is computed instead)";
   }
   for (const Side side : kSides) {
     const kernels::PanelFormat& format = FormatOf(kernel, side);

@@ -120,16 +120,6 @@ TEST(AmxCostTest, NamesTheFasterOneOfEachProductThatWasMeasured) {
   EXPECT_FALSE(IsTooSmallForAmx(512, 32, 512));  // 237 to 318 before
 }
 
-// With what a row-major dst cost the kernel that was measured, 768x768x128 was
-// faster without it, 3072x768x128 and 1024x1024x49 with it.
-TEST(AmxCostTest, KnowsWhenARowMajorDstPaid) {
-  EXPECT_FALSE(RowMajorPaysOnAmx(128, 768, 768, 200));
-  EXPECT_TRUE(RowMajorPaysOnAmx(128, 768, 3072, 200));
-  EXPECT_TRUE(RowMajorPaysOnAmx(49, 1024, 1024, 200));
-  EXPECT_TRUE(RowMajorPaysOnAmx(128, 768, 768, kRowMajorBlockNs));
-  EXPECT_FALSE(RowMajorPaysOnAmx(1024, 256, 2048, kRowMajorBlockNs));
-}
-
 // Tiles that read the wide side in place are faster than narrow kernels but for
 // a few columns, or fewer rows; where either can.
 TEST(SelectKernelTest, AmxTakesNarrowProductsButForAFewColumns) {
@@ -154,7 +144,7 @@ TEST(SelectKernelTest, AmxTakesNarrowProductsButForAFewColumns) {
       {kAll, Bytes(1024, 1024, 4, kCol, kRow), kNarrow},
       {kAll, Bytes(1024, 1024, 5, kCol, kRow), kTiles, true},
       // Too shallow for transposed stores; the wide side would be packed.
-      {kAll, Bytes(1024, 128, 16), kNarrow},
+      {kAll, Bytes(1024, 60, 16), kNarrow},
       // Without AMX all of them are narrow.
       {"avx512vnni", Bytes(1024, 1024, 16), kNarrow},
       {"avx512vnni", Bytes(16, 256, 256), kNarrow, true},
@@ -188,7 +178,7 @@ TEST(SelectKernelTest, AmxReadsAWideLhsInPlaceIfDeep) {
       // Whatever the narrow side's order and padding.
       {"amx", Bytes(768, 768, 128, kRow), kInPlace, true},
       {"amx", Bytes(512, 4608, 49), kInPlace, true},
-      {"amx", Bytes(256, 256, 128), kInPlace, true},
+      {"amx", Bytes(256, 256, 24), kInPlace, true},
       {"amx", Query(kU8, kU8, 768, 768, 128), "Amx_S8U8InPlace_32x32x64", true},
       // For a row-major dst that is a wide rhs.
       {"amx", Bytes(128, 768, 768, kCol, kRow), kInPlace},
@@ -196,6 +186,7 @@ TEST(SelectKernelTest, AmxReadsAWideLhsInPlaceIfDeep) {
       // Not if it is shallow, not much wider, or either side is cached.
       {"amx", Bytes(768, 255, 128), kInPlace},
       {"amx", Bytes(255, 768, 128), kInPlace},
+      {"amx", Bytes(256, 256, 128), kInPlace},
       {"amx", Bytes(128, 768, 768), kInPlace},
       {"amx", cached_lhs, kInPlace},
       {"amx", cached_rhs, kInPlace, true},

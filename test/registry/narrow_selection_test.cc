@@ -133,16 +133,24 @@ TEST(SelectKernelTest, FloatsReadTheRhsInPlaceIfItCan) {
       // The wide lhs in place, and dst's transpose.
       {"avx512", floats(1000, 500, 48, kRow, kCol, kCol), kInPlace, true},
       {"avx512", floats(1000, 500, 48, kRow, kRow, kCol), kInPlace, true},
-      // Not if it is shallow, not much wider, packed already, or if more is
-      // lost on the other side's padding.
-      {"avx512", floats(1000, 100, 48, kRow, kCol, kCol), kInPlace},
-      {"avx512", floats(90, 500, 48, kRow, kCol, kCol), kInPlace},
+      // Not if it is shallow for so many columns, hardly wider, packed already,
+      // or if more is lost on the other side's padding.
+      {"avx512", floats(1000, 45, 48, kRow, kCol, kCol), kInPlace},
+      {"avx512", floats(1000, 55, 48, kRow, kCol, kCol), kInPlace, true},
+      {"avx512", floats(1000, 100, 96, kRow, kCol, kCol), kInPlace},
+      {"avx512", floats(1000, 110, 96, kRow, kCol, kCol), kInPlace, true},
+      {"avx512", floats(60, 200, 48, kRow, kCol, kCol), kInPlace},
+      {"avx512", floats(90, 200, 48, kRow, kCol, kCol), kInPlace, true},
       {"avx512", cached_lhs, kInPlace},
       {"avx512", floats(1000, 500, 49, kRow, kCol, kCol), kInPlace},
+      // Beyond L2 packing takes longer.
+      {"avx512", floats(1000, 600, 49, kRow, kCol, kCol), kInPlace, true},
       // Few columns, but more than a narrow kernel has.
-      {"avx512", floats(1000, 128, 9, kRow, kCol, kCol), kInPlace, true},
-      {"avx512", floats(1000, 127, 9, kRow, kCol, kCol), kInPlace},
-      {"avx2", floats(1000, 128, 9, kRow, kCol, kCol),
+      {"avx512", floats(1000, 55, 9, kRow, kCol, kCol), kInPlace, true},
+      {"avx512", floats(1000, 45, 9, kRow, kCol, kCol), kInPlace},
+      {"avx2", floats(1000, 256, 9, kRow, kCol, kCol),
+       "Avx2_F32F32InPlace_16x6x1"},
+      {"avx2", floats(1000, 64, 8, kRow, kCol, kCol),
        "Avx2_F32F32InPlace_16x6x1", true},
   });
 }

@@ -36,7 +36,7 @@ constexpr Kernel NarrowInPlaceEntry(const char* name, Family family, Scalar lhs,
   kernel.tile_cols = kMaxNarrowCols;
   kernel.row_granularity = tile_rows;
   kernel.max_cols = kMaxNarrowCols;
-  kernel.row_major_min_depth = 0;  // single elements are stored
+  kernel.row_major_levels = 0;  // single elements are stored
   kernel.macs_per_ns = kNarrowMacsPerNs;
   kernel.pack_rhs = pack_rhs;
   kernel.run = run;

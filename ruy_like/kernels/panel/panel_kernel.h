@@ -71,8 +71,6 @@ struct PanelKernel {
   static constexpr int kTileRows = kMaxVectors * kLanes;
   static constexpr int kTileCols = kRhsWidth;
   static constexpr int kSinglePanelCols = Op::kSinglePanelWidth * kRhsWidth;
-  // Storing floats transposed takes as long as the product of some 20 levels.
-  static constexpr int kMinRowMajorDepth = 256;
 
   // The kernel's line in its path's table.
   static constexpr Kernel Entry(const char* name, Family family,
@@ -93,10 +91,10 @@ struct PanelKernel {
     kernel.tile_cols = kTileCols;
     kernel.row_granularity = kMaxVectors == 3 ? 2 * kLanes : kTileRows;
     kernel.max_rows = Op::kMaxRows;
-    kernel.row_major_min_depth =
-        RhsSource::kFormat.in_place || Op::kLhsRange == ValueRange::kInt7
-            ? kMinRowMajorDepth
-            : kNotRowMajor;
+    kernel.row_major_levels = RhsSource::kFormat.in_place ? 160 / kLanes
+                              : Op::kLhsRange == ValueRange::kInt7
+                                  ? 256
+                                  : kNotRowMajor;
     kernel.macs_per_ns =
         5 * kLanes * Op::kDepthGroup;  // two instructions a cycle at 2.5 GHz
     kernel.pack_lhs = pack_lhs;

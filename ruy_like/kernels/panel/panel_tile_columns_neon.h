@@ -196,7 +196,7 @@ class ColumnSumsEpilogue : public NeonIntEpilogue {
 // 256 by 32 columns with transposed stores take 297 thousand instructions, 208
 // thousand with both sides packed (SDOT).
 constexpr Kernel StoringColumns(Kernel kernel) {
-  kernel.row_major_min_depth = kNotRowMajor;
+  kernel.row_major_levels = kNotRowMajor;
   return kernel;
 }
 
