@@ -22,8 +22,8 @@ constexpr PanelFormat kPackedS8 = {Scalar::kI8, false, 16, 64, 64};
 // 16 x 16 x 64 in 16 cycles, of which a good half at 2.5 GHz.
 constexpr int kMacsPerNs = 1500;
 
-// 0.13 ns an element of dst (doc/amx.md).
-constexpr int kRowMajorLevels = 200;
+// 0.1 ns an element of dst (doc/amx.md).
+constexpr int kRowMajorLevels = 150;
 
 constexpr Kernel Entry(const char* name, const PanelFormat& rhs,
                        PackFn* pack_rhs, KernelFn* run) {

@@ -67,6 +67,8 @@ bool RowMajorPays(const Kernel& kernel, const KernelQuery& query) {
   if (levels == 0 || levels == kernels::kNotRowMajor) return levels == 0;
   if (NeedsInt7(kernel)) return query.depth >= levels;
   if (query.cached.lhs || query.cols <= query.rows) return false;
+  // Tiles take longer to read the wide side again (doc/amx.md).
+  if (kernel.multiplies_tiles && query.rows > kernel.tile_rows) return false;
   const double depth = static_cast<double>(query.depth);
   const double rows = static_cast<double>(query.rows);
   const double cols = static_cast<double>(query.cols);

@@ -144,7 +144,7 @@ TEST(SelectKernelTest, AmxTakesNarrowProductsButForAFewColumns) {
       {kAll, Bytes(1024, 1024, 4, kCol, kRow), kNarrow},
       {kAll, Bytes(1024, 1024, 5, kCol, kRow), kTiles, true},
       // Too shallow for transposed stores; the wide side would be packed.
-      {kAll, Bytes(1024, 60, 16), kNarrow},
+      {kAll, Bytes(1024, 40, 16), kNarrow},
       // Without AMX all of them are narrow.
       {"avx512vnni", Bytes(1024, 1024, 16), kNarrow},
       {"avx512vnni", Bytes(16, 256, 256), kNarrow, true},
@@ -171,23 +171,23 @@ TEST(SelectKernelTest, SmallProductsOfAKeptOperandTakeItsPanels) {
 // The wide lhs in place and dst's transpose, where that saves packing much.
 TEST(SelectKernelTest, AmxReadsAWideLhsInPlaceIfDeep) {
   constexpr char kInPlace[] = "Amx_S8S8InPlace_32x32x64";
-  const KernelQuery cached_lhs = WithCachedLhs(Bytes(768, 768, 128));
-  const KernelQuery cached_rhs = WithCachedRhs(Bytes(768, 768, 128));
+  const KernelQuery cached_lhs = WithCachedLhs(Bytes(768, 768, 32));
+  const KernelQuery cached_rhs = WithCachedRhs(Bytes(768, 768, 32));
   ExpectPins({
-      {"amx", Bytes(768, 768, 128), kInPlace, true},
+      {"amx", Bytes(768, 768, 32), kInPlace, true},
       // Whatever the narrow side's order and padding.
-      {"amx", Bytes(768, 768, 128, kRow), kInPlace, true},
-      {"amx", Bytes(512, 4608, 49), kInPlace, true},
-      {"amx", Bytes(256, 256, 24), kInPlace, true},
-      {"amx", Query(kU8, kU8, 768, 768, 128), "Amx_S8U8InPlace_32x32x64", true},
+      {"amx", Bytes(768, 768, 32, kRow), kInPlace, true},
+      {"amx", Bytes(512, 4608, 25), kInPlace, true},
+      {"amx", Query(kU8, kU8, 768, 768, 32), "Amx_S8U8InPlace_32x32x64", true},
       // For a row-major dst that is a wide rhs.
-      {"amx", Bytes(128, 768, 768, kCol, kRow), kInPlace},
-      {"amx", Bytes(768, 768, 128, kCol, kRow), kInPlace, true},
-      // Not if it is shallow, not much wider, or either side is cached.
-      {"amx", Bytes(768, 255, 128), kInPlace},
-      {"amx", Bytes(255, 768, 128), kInPlace},
-      {"amx", Bytes(256, 256, 128), kInPlace},
-      {"amx", Bytes(128, 768, 768), kInPlace},
+      {"amx", Bytes(32, 768, 768, kCol, kRow), kInPlace},
+      {"amx", Bytes(768, 768, 32, kCol, kRow), kInPlace, true},
+      // Not if it is shallow, hardly wider, read more than once, or if either
+      // side is cached.
+      {"amx", Bytes(768, 90, 32), kInPlace},
+      {"amx", Bytes(36, 768, 32), kInPlace},
+      {"amx", Bytes(768, 768, 33), kInPlace},
+      {"amx", Bytes(32, 768, 768), kInPlace},
       {"amx", cached_lhs, kInPlace},
       {"amx", cached_rhs, kInPlace, true},
   });
