@@ -1,4 +1,3 @@
-// QuantizedAdd and QuantizedMul, and their loops for each of Highway's targets.
 #include <algorithm>
 #include <cstring>
 
@@ -7,151 +6,10 @@
 #include "ruy_like/quantize/elementwise_add.h"
 #include "ruy_like/quantize/elementwise_mul.h"
 #include "ruy_like/quantize/loops/blocks.h"
-#include "ruy_like/quantize/loops/dispatch.h"
-#include "ruy_like/quantize/loops/requantize_table.h"
+#include "ruy_like/quantize/loops/element_kernels.h"
 #include "ruy_like/quantize/multiplier.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "ruy_like/quantize/layers/elementwise.cc"
-#include "hwy/foreach_target.h"  // IWYU pragma: keep
-//
-#include "hwy/highway.h"
-#include "ruy_like/quantize/loops/map_lanes-inl.h"
-#include "ruy_like/quantize/loops/requantize-inl.h"
-
-#ifndef RUY_LIKE_QUANTIZE_LAYERS_ELEMENTWISE_ONCE_
-#define RUY_LIKE_QUANTIZE_LAYERS_ELEMENTWISE_ONCE_
 namespace ruy_like::quantize_internal {
-
-// A multiplier below 1.
-struct TwiceRounded {
-  TwiceRounded() = default;
-  explicit TwiceRounded(QuantizedMultiplier m)
-      : fixedpoint(m.fixedpoint),
-        right(-m.exponent),
-        half(right > 0 ? 1 << (right - 1) : 0),
-        // A shift by nothing rounds nothing.
-        sign_mask(right > 0 ? -1 : 0) {}
-
-  std::int32_t fixedpoint = 0, right = 0, half = 0, sign_mask = 0;
-};
-
-constexpr int kAddShift = 20;
-
-struct PairArgs {
-  std::int32_t a_zero_point, b_zero_point;
-  QuantizedOutput output;
-};
-struct AddArgs : PairArgs {
-  TwiceRounded a_multiplier, b_multiplier, out_multiplier;
-};
-struct MulArgs : PairArgs {
-  RequantizeConstants multiplier;
-};
-
-// a, b and out are of one type.
-template <typename Args>
-using PairFunction = void(const void* a, const void* b, std::size_t n,
-                          const Args& args, void* out);
-struct PairKernels {
-  ByScalar<PairFunction<AddArgs>> add;
-  ByScalar<PairFunction<MulArgs>> multiply;
-};
-
-}  // namespace ruy_like::quantize_internal
-#endif  // RUY_LIKE_QUANTIZE_LAYERS_ELEMENTWISE_ONCE_
-
-HWY_BEFORE_NAMESPACE();
-namespace ruy_like::quantize_internal::HWY_NAMESPACE {
-
-// x * fixedpoint / 2^31, half up, and that by 2^right, half away from zero, for
-// |x| <= 2^30.
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V MultiplyRoundingTwice(D d, V x, const TwiceRounded& m) {
-#if HWY_TARGET == HWY_SCALAR  // which has no pairs of lanes
-  const V high = hn::Set(d, static_cast<std::int32_t>(
-                                (std::int64_t{hn::GetLane(x)} * m.fixedpoint +
-                                 (std::int64_t{1} << 30)) >>
-                                31));
-#else
-  const hn::Repartition<std::int64_t, D> d64;
-  const hn::Repartition<std::uint64_t, D> du64;
-  const V fixedpoint = hn::Set(d, m.fixedpoint);
-  const auto round = hn::Set(d64, std::int64_t{1} << 30);
-  const V odd_x = hn::BitCast(d, hn::ShiftRight<32>(hn::BitCast(du64, x)));
-  const auto even = hn::Add(hn::MulEven(x, fixedpoint), round);
-  const auto odd = hn::Add(hn::MulEven(odd_x, fixedpoint), round);
-  // Bits 31 to 62 of each.
-  const V high =
-      hn::OddEven(hn::BitCast(d, hn::ShiftLeft<1>(odd)),
-                  hn::BitCast(d, hn::ShiftRight<31>(hn::BitCast(du64, even))));
-#endif
-  const V sign = hn::And(hn::ShiftRight<31>(high), hn::Set(d, m.sign_mask));
-  const V rounded = hn::Add(hn::Add(high, sign), hn::Set(d, m.half));
-  return rounded >> hn::Set(d, m.right);
-}
-
-template <typename T>
-void Add(const void* a, const void* b, std::size_t n, const AddArgs& args,
-         void* out) {
-  const hn::ScalableTag<std::int32_t> d;
-  const hn::Rebind<T, decltype(d)> db;
-  const auto scaled = [&](const T* from, std::int32_t zero_point,
-                          const TwiceRounded& multiplier) HWY_ATTR {
-    const auto x =
-        hn::Sub(hn::PromoteTo(d, hn::LoadU(db, from)), hn::Set(d, zero_point));
-    return MultiplyRoundingTwice(d, hn::ShiftLeft<kAddShift>(x), multiplier);
-  };
-  const auto op = [&](const T* x, const T* y, T* to) HWY_ATTR {
-    const auto sum = hn::Add(scaled(x, args.a_zero_point, args.a_multiplier),
-                             scaled(y, args.b_zero_point, args.b_multiplier));
-    const auto q = hn::Add(MultiplyRoundingTwice(d, sum, args.out_multiplier),
-                           hn::Set(d, args.output.zero_point));
-    const auto clamped = hn::Min(hn::Max(q, hn::Set(d, args.output.lowest)),
-                                 hn::Set(d, args.output.highest));
-    hn::StoreU(hn::DemoteTo(db, clamped), db, to);
-  };
-  MapLanes(n, static_cast<T*>(out), hn::Lanes(d), op, static_cast<const T*>(a),
-           static_cast<const T*>(b));
-}
-
-template <typename T>
-void Multiply(const void* a, const void* b, std::size_t n, const MulArgs& args,
-              void* out) {
-  const hn::ScalableTag<std::int32_t> d;
-  const hn::Rebind<T, decltype(d)> db;
-  const auto a_zero = hn::Set(d, args.a_zero_point);
-  const auto b_zero = hn::Set(d, args.b_zero_point);
-  const RequantizeVectors<hn::ScalableTag<std::int32_t>> r(d, args.multiplier);
-  WithForm(args.multiplier.form(), [&](auto form) HWY_ATTR {
-    const auto op = [&](const T* x, const T* y, T* to) HWY_ATTR {
-      const auto product =
-          hn::Mul(hn::Sub(hn::PromoteTo(d, hn::LoadU(db, x)), a_zero),
-                  hn::Sub(hn::PromoteTo(d, hn::LoadU(db, y)), b_zero));
-      const auto q =
-          RequantizeToOutput(d, product, r, decltype(form)(), args.output);
-      hn::StoreU(hn::DemoteTo(db, q), db, to);
-    };
-    MapLanes(n, static_cast<T*>(out), hn::Lanes(d), op,
-             static_cast<const T*>(a), static_cast<const T*>(b));
-  });
-}
-
-const PairKernels* GetPairKernels() {
-  static constexpr PairKernels kKernels = {
-      {Add<std::int8_t>, Add<std::uint8_t>},
-      {Multiply<std::int8_t>, Multiply<std::uint8_t>}};
-  return &kKernels;
-}
-
-}  // namespace ruy_like::quantize_internal::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace ruy_like::quantize_internal {
-
-HWY_EXPORT(GetPairKernels);
-
 namespace {
 
 // ## Pairs of elements: b may be shorter than a, and is then repeated
@@ -278,7 +136,7 @@ absl::Status MakeAdder(const QuantParams& a, const QuantParams& b,
 template <typename Args, typename MakeArgs>
 absl::Status RunPairs(const Erased& a, const Erased& b, Context* context,
                       const Erased& output,
-                      const ByScalar<PairFunction<Args>> PairKernels::*table,
+                      const ByScalar<PairFunction<Args>> ElementKernels::*table,
                       const MakeArgs& make_args) {
   return CatchNoMemory([&]() -> absl::Status {
     Broadcast broadcast;
@@ -290,9 +148,8 @@ absl::Status RunPairs(const Erased& a, const Erased& b, Context* context,
                    output.params.qmax};
     RUY_LIKE_RETURN_IF_ERROR(make_args(&args));
     if (ElementCount(a.shape) == 0) return absl::OkStatus();
-    const PairKernels* const kernels =
-        HWY_DISPATCH_TABLE(GetPairKernels)[TargetIndex(TargetsFor(context))]();
-    PairFunction<Args>* const kernel = (kernels->*table)[a.scalar];
+    PairFunction<Args>* const kernel =
+        (ElementKernelsFor(TargetsFor(context)).*table)[a.scalar];
     return ForEachPair(a, b, broadcast, output, context,
                        [&](const void* x, const void* y, std::size_t n,
                            void* to) { kernel(x, y, n, args, to); });
@@ -304,7 +161,7 @@ absl::Status RunPairs(const Erased& a, const Erased& b, Context* context,
 absl::Status QuantizedAdd(const Erased& a, const Erased& b, Context* context,
                           const Erased& output) {
   return RunPairs<AddArgs>(
-      a, b, context, output, &PairKernels::add, [&](AddArgs* args) {
+      a, b, context, output, &ElementKernels::add, [&](AddArgs* args) {
         return MakeAdder(a.params, b.params, output.params, args);
       });
 }
@@ -312,7 +169,7 @@ absl::Status QuantizedAdd(const Erased& a, const Erased& b, Context* context,
 absl::Status QuantizedMul(const Erased& a, const Erased& b, Context* context,
                           const Erased& output) {
   return RunPairs<MulArgs>(
-      a, b, context, output, &PairKernels::multiply, [&](MulArgs* args) {
+      a, b, context, output, &ElementKernels::multiply, [&](MulArgs* args) {
         RUY_LIKE_ASSIGN_OR_RETURN(
             const auto multiplier,
             ProductMultiplier(a.params, b.params, output.params,
@@ -324,4 +181,3 @@ absl::Status QuantizedMul(const Erased& a, const Erased& b, Context* context,
 }
 
 }  // namespace ruy_like::quantize_internal
-#endif  // HWY_ONCE

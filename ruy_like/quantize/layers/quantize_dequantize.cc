@@ -9,17 +9,12 @@
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/checks/checks.h"
 #include "ruy_like/quantize/loops/blocks.h"
-#include "ruy_like/quantize/loops/convert_kernels.h"
-#include "ruy_like/quantize/loops/dispatch.h"
+#include "ruy_like/quantize/loops/element_kernels.h"
 #include "ruy_like/quantize/loops/rounding.h"
 
 namespace ruy_like {
 namespace quantize_internal {
 namespace {
-
-const ConvertKernels& KernelsOf(const Context* context) {
-  return ConvertKernelsFor(TargetsFor(context));
-}
 
 std::ptrdiff_t ChannelsOf(const Layout& layout, ChannelDimension channels) {
   return channels == ChannelDimension::kRow ? layout.rows() : layout.cols();
@@ -168,9 +163,9 @@ absl::Status Quantize(const Erased& x, absl::Span<const QuantParams> params,
     for (const QuantParams& p : params) {
       RUY_LIKE_RETURN_IF_ERROR(CheckInverse("params", p.scale));
     }
-    return Convert(
-        x, q, params, channels, context,
-        KernelsOf(context).quantize[static_cast<int>(rounding)][q.scalar]);
+    return Convert(x, q, params, channels, context,
+                   ElementKernelsFor(TargetsFor(context))
+                       .quantize[static_cast<int>(rounding)][q.scalar]);
   });
 }
 
@@ -181,7 +176,7 @@ absl::Status Dequantize(const Erased& q, absl::Span<const QuantParams> params,
     RUY_LIKE_RETURN_IF_ERROR(CheckPair("q", q, "x", x, /*in_place=*/true));
     RUY_LIKE_RETURN_IF_ERROR(ValidateParams(params, channels, q));
     return Convert(q, x, params, channels, context,
-                   KernelsOf(context).dequantize[q.scalar]);
+                   ElementKernelsFor(TargetsFor(context)).dequantize[q.scalar]);
   });
 }
 
@@ -239,7 +234,8 @@ absl::Status DequantizeAcc(const Matrix<std::int32_t>& acc,
       if (channels_are_lines) return {nullptr, values[line]};
       return {values.data() + begin, 0};
     };
-    const qi::ConvertKernels& kernels = qi::KernelsOf(context);
+    const qi::ElementKernels& kernels =
+        qi::ElementKernelsFor(qi::TargetsFor(context));
     return qi::RunAlong(walk, src, dst, context,
                         [&](const char* from, const qi::Piece& piece,
                             bool streaming, char* to) {

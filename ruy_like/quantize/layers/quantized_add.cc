@@ -9,9 +9,8 @@
 #include "absl/status/status.h"
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/checks/checks.h"
-#include "ruy_like/quantize/loops/add_kernels.h"
 #include "ruy_like/quantize/loops/blocks.h"
-#include "ruy_like/quantize/loops/dispatch.h"
+#include "ruy_like/quantize/loops/element_kernels.h"
 
 namespace ruy_like {
 namespace {
@@ -103,7 +102,7 @@ struct Operands {
         b(b.range),
         a_codes(a.codes, length),
         b_codes(b.codes, length),
-        kernels(qi::AddKernelsFor(qi::TargetsFor(context))),
+        kernels(qi::ElementKernelsFor(qi::TargetsFor(context))),
         context(context) {}
 
   // body(a, b, i, n) for runs of n elements, on the Context's threads.
@@ -126,7 +125,7 @@ struct Operands {
   const std::size_t length;
   const FloatRange a, b;
   const RepeatedOperand a_codes, b_codes;
-  const qi::AddKernels& kernels;
+  const qi::ElementKernels& kernels;
   Context* const context;
 };
 
@@ -180,13 +179,13 @@ absl::Status AddTo8(const Operands& operands, const qi::AddTerms& terms,
                     absl::Span<std::uint8_t> c, qi::SharedRange* sums) {
   const bool streaming =
       qi::BypassesCaches(static_cast<std::ptrdiff_t>(3 * c.size()));
-  return operands.ForEachRun(
-      3, [&](const std::uint8_t* a, const std::uint8_t* b, std::size_t i,
-             std::size_t n) {
-        qi::IntRange part = kNoSums;
-        operands.kernels.to_8(a, b, n, terms, streaming, c.data() + i, &part);
-        if (sums != nullptr) sums->Extend(part);
-      });
+  return operands.ForEachRun(3, [&](const std::uint8_t* a,
+                                    const std::uint8_t* b, std::size_t i,
+                                    std::size_t n) {
+    qi::IntRange part = kNoSums;
+    operands.kernels.add_to_8(a, b, n, terms, streaming, c.data() + i, &part);
+    if (sums != nullptr) sums->Extend(part);
+  });
 }
 
 // Codes in a range that is narrow against the operands', so that int32 could
@@ -272,7 +271,7 @@ absl::StatusOr<FloatRange> FindRange(const Operands& operands,
       2, [&](const std::uint8_t* a_codes, const std::uint8_t* b_codes,
              std::size_t, std::size_t n) {
         qi::IntRange part = kNoSums;
-        operands.kernels.range(a_codes, b_codes, n, terms, &part);
+        operands.kernels.add_range(a_codes, b_codes, n, terms, &part);
         sums.Extend(part);
       }));
   const double base = static_cast<double>(operands.a.min) + operands.b.min;
@@ -344,8 +343,8 @@ absl::StatusOr<FloatRange> QuantizedAdd8p8To32(const RangedCodes& a,
     RUY_LIKE_RETURN_IF_ERROR(operands.ForEachRun(
         6, [&](const std::uint8_t* a_codes, const std::uint8_t* b_codes,
                std::size_t i, std::size_t n) {
-          operands.kernels.to_32(a_codes, b_codes, n, terms, streaming,
-                                 c.data() + i);
+          operands.kernels.add_to_32(a_codes, b_codes, n, terms, streaming,
+                                     c.data() + i);
         }));
     return FloatRange{-c_max, c_max};
   });

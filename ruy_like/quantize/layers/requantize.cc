@@ -5,17 +5,12 @@
 
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/checks/checks.h"
-#include "ruy_like/quantize/loops/add_kernels.h"
 #include "ruy_like/quantize/loops/blocks.h"
-#include "ruy_like/quantize/loops/dispatch.h"
+#include "ruy_like/quantize/loops/element_kernels.h"
 
 namespace ruy_like {
 namespace quantize_internal {
 namespace {
-
-const AddKernels& KernelsOf(const Context* context) {
-  return AddKernelsFor(TargetsFor(context));
-}
 
 absl::Status ValidateMultiplier(QuantizedMultiplier multiplier) {
   if (multiplier.fixedpoint >= 0 && multiplier.exponent >= -31 &&
@@ -41,7 +36,8 @@ absl::Status Requantize(const Erased& x, QuantizedMultiplier multiplier,
     const std::ptrdiff_t n = x.layout.cols();
     const std::ptrdiff_t bytes = sizeof(std::int32_t) + BytesOf(q.scalar, 1);
     const bool streaming = BypassesCaches(n * bytes);
-    RequantizeFunction* const kernel = KernelsOf(context).requantize[q.scalar];
+    RequantizeFunction* const kernel =
+        ElementKernelsFor(TargetsFor(context)).requantize[q.scalar];
     const RequantizeConstants constants(multiplier);
     const QuantizedOutput output = {params.zero_point, params.qmin,
                                     params.qmax};
@@ -73,7 +69,8 @@ absl::StatusOr<QuantParams> RequantizeToUsedRange(
   return CatchNoMemory([&]() -> absl::StatusOr<QuantParams> {
     RUY_LIKE_RETURN_IF_ERROR(
         qi::CheckPair("x", qi::Erase(x), "q", qi::Erase(q)));
-    const qi::AddKernels& kernels = qi::KernelsOf(context);
+    const qi::ElementKernels& kernels =
+        qi::ElementKernelsFor(qi::TargetsFor(context));
     qi::SharedRange shared({0, 0});  // the range includes 0
     RUY_LIKE_RETURN_IF_ERROR(qi::ForEachRange(
         static_cast<std::ptrdiff_t>(x.size()), 1, sizeof(std::int32_t), context,

@@ -10,7 +10,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "ruy_like/quantize/loops/add_kernels.h"
+#include "ruy_like/quantize/loops/element_kernels.h"
 #include "ruy_like/quantize/quant_params.h"
 
 namespace ruy_like::quantize_internal {

@@ -13,8 +13,8 @@
 
 #include "ruy_like/base/float_state.h"
 #include "ruy_like/float16.h"
-#include "ruy_like/quantize/loops/convert_kernels.h"
 #include "ruy_like/quantize/loops/dispatch.h"
+#include "ruy_like/quantize/loops/element_kernels.h"
 #include "ruy_like/quantize/loops/rounding.h"
 #include "test/quantize/reference_conv.h"
 #include "test/support/guarded_buffer.h"
@@ -23,7 +23,7 @@
 namespace ruy_like {
 namespace {
 
-using quantize_internal::ConvertKernels;
+using quantize_internal::ElementKernels;
 
 // The bits decide: -0 is not 0, and NaN is NaN.
 std::uint32_t Bits(float x) { return float16_internal::BitsOfFloat(x); }
@@ -72,8 +72,8 @@ std::vector<std::size_t> Lengths() {
 
 class KernelTest : public PathTest {
  protected:
-  const ConvertKernels& Kernels() const {
-    return quantize_internal::ConvertKernelsFor(
+  const ElementKernels& Kernels() const {
+    return quantize_internal::ElementKernelsFor(
         quantize_internal::PermittedTargets(GetParam() | Path::kPortable));
   }
 
@@ -201,7 +201,7 @@ RUY_LIKE_INSTANTIATE_PER_PATH(KernelTest);
 TEST(Dispatch, PathsNarrowTheTarget) {
   const auto target = [](Path paths) {
     return std::string(
-        quantize_internal::ConvertKernelsFor(
+        quantize_internal::ElementKernelsFor(
             quantize_internal::PermittedTargets(paths | Path::kPortable))
             .target);
   };

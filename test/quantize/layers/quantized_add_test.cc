@@ -9,8 +9,8 @@
 #include <optional>
 #include <vector>
 
-#include "ruy_like/quantize/loops/add_kernels.h"
 #include "ruy_like/quantize/loops/dispatch.h"
+#include "ruy_like/quantize/loops/element_kernels.h"
 #include "ruy_like/quantize/loops/rounding.h"
 #include "test/support/guarded_buffer.h"
 #include "test/support/test_util.h"
@@ -186,8 +186,8 @@ TEST(QuantizedAdd, ShortOperandsAreRepeated) {
 
 class AddPathTest : public PathTest {
  protected:
-  const quantize_internal::AddKernels& Kernels() const {
-    return quantize_internal::AddKernelsFor(
+  const quantize_internal::ElementKernels& Kernels() const {
+    return quantize_internal::ElementKernelsFor(
         quantize_internal::PermittedTargets(GetParam() | Path::kPortable));
   }
 };
@@ -212,18 +212,19 @@ TEST_P(AddPathTest, KernelsEqualScalarArithmetic) {
         terms.shift = static_cast<int>(rng.Between(1, 30));
         GuardedArray<std::int32_t> c32(n + offset);
         GuardedArray<std::uint8_t> c8(n + offset);
-        Kernels().to_32(a.data() + offset, b.data() + offset, n, terms,
-                        streaming, c32.data() + offset);
+        Kernels().add_to_32(a.data() + offset, b.data() + offset, n, terms,
+                            streaming, c32.data() + offset);
         // Sums nobody has seen are not among them.
         const IntRange start = rng.OneIn(2)
                                    ? IntRange{100, 200}
                                    : IntRange{std::numeric_limits<int>::max(),
                                               std::numeric_limits<int>::min()};
         IntRange sums = start;
-        Kernels().to_8(a.data() + offset, b.data() + offset, n, terms,
-                       streaming, c8.data() + offset, &sums);
+        Kernels().add_to_8(a.data() + offset, b.data() + offset, n, terms,
+                           streaming, c8.data() + offset, &sums);
         IntRange again = start;
-        Kernels().range(a.data() + offset, b.data() + offset, n, terms, &again);
+        Kernels().add_range(a.data() + offset, b.data() + offset, n, terms,
+                            &again);
         IntRange expected = start;
         for (std::size_t i = offset; i < offset + n; ++i) {
           const std::int32_t sum = quantize_internal::AddOne(a[i], b[i], terms);

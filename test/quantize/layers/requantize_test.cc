@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "ruy_like/quantize/loops/add_kernels.h"
 #include "ruy_like/quantize/loops/dispatch.h"
+#include "ruy_like/quantize/loops/element_kernels.h"
 #include "ruy_like/quantize/quantized_add.h"
 #include "test/quantize/reference_conv.h"
 #include "test/support/guarded_buffer.h"
@@ -46,8 +46,8 @@ TEST(RequantizeToUsedRange, Degenerate) {
 
 class RequantizeTest : public PathTest {
  protected:
-  const quantize_internal::AddKernels& Kernels() const {
-    return quantize_internal::AddKernelsFor(
+  const quantize_internal::ElementKernels& Kernels() const {
+    return quantize_internal::ElementKernelsFor(
         quantize_internal::PermittedTargets(GetParam() | Path::kPortable));
   }
 

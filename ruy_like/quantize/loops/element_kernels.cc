@@ -1,21 +1,23 @@
 // Tested in test/quantize/layers/quantize_dequantize_test.cc.
-#include "ruy_like/quantize/loops/convert_kernels.h"
+#include "ruy_like/quantize/loops/element_kernels.h"
 
 #include <type_traits>
 
-#include "ruy_like/quantize/loops/dispatch.h"
 #include "ruy_like/quantize/loops/rounding.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "ruy_like/quantize/loops/convert_kernels.cc"
+#define HWY_TARGET_INCLUDE "ruy_like/quantize/loops/element_kernels.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 //
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "ruy_like/quantize/loops/map_lanes-inl.h"
+#include "ruy_like/quantize/loops/requantize-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ruy_like::quantize_internal::HWY_NAMESPACE {
+
+// ## Quantize and Dequantize
 
 // x as a float that Truncated makes the stored value less its zero point. NaN
 // becomes 0.
@@ -348,14 +350,222 @@ constexpr ByScalar<ConvertFunction> kQuantize = {
     Quantize<std::int8_t, kRounding>, Quantize<std::uint8_t, kRounding>,
     Quantize<std::int16_t, kRounding>, Quantize<std::int32_t, kRounding>};
 
-const ConvertKernels* GetConvertKernels() {
-  static const ConvertKernels kKernels = {
+// ## Sums of codes, and requantization
+
+using DI = hn::ScalableTag<std::int32_t>;
+using VI = hn::Vec<DI>;
+
+// sum of Lanes(DI()) elements, without rounding.
+HWY_INLINE VI SumOf(const std::uint8_t* a, const std::uint8_t* b,
+                    const AddTerms& terms) {
+  const DI di;
+  const hn::Rebind<std::uint8_t, DI> du;
+  const VI a_term =
+      hn::Mul(hn::PromoteTo(di, hn::LoadU(du, a)), hn::Set(di, terms.a_factor));
+  const VI b_term =
+      hn::Mul(hn::PromoteTo(di, hn::LoadU(du, b)), hn::Set(di, terms.b_factor));
+  return hn::Add(hn::Add(a_term, b_term), hn::Set(di, terms.offset));
+}
+
+HWY_INLINE VI Rounded(VI sum, const AddTerms& terms) {
+  const DI di;
+  const VI half = hn::Set(di, std::int32_t{1} << (terms.shift - 1));
+  return hn::ShiftRightSame(hn::Add(sum, half), terms.shift);
+}
+
+struct AddTo32Op {
+  HWY_INLINE void operator()(const std::uint8_t* a, const std::uint8_t* b,
+                             std::int32_t* c) const {
+    hn::StoreU(Rounded(SumOf(a, b, terms), terms), DI(), c);
+  }
+  const AddTerms terms;
+};
+
+void AddTo32(const std::uint8_t* a, const std::uint8_t* b, std::size_t n,
+             const AddTerms& terms, bool streaming, std::int32_t* c) {
+  Map(n, c, hn::Lanes(DI()), AddTo32Op{terms}, streaming, a, b);
+}
+
+// Extends *range by n values: vector(i) has those from i on, one(i) the i-th.
+template <class Vector, class One>
+HWY_INLINE void ExtendRange(std::size_t n, const Vector& vector, const One& one,
+                            IntRange* range) {
+  const DI di;
+  const std::size_t lanes = hn::Lanes(di);
+  VI min = hn::Set(di, range->min), max = hn::Set(di, range->max);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const VI values = vector(i);
+    min = hn::Min(min, values);
+    max = hn::Max(max, values);
+  }
+  std::int32_t min_lanes[kMaxLanes], max_lanes[kMaxLanes];
+  hn::StoreU(min, di, min_lanes);
+  hn::StoreU(max, di, max_lanes);
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    range->Extend({min_lanes[lane], max_lanes[lane]});
+  }
+  for (; i < n; ++i) {
+    const std::int32_t value = one(i);
+    range->Extend({value, value});
+  }
+}
+
+void AddTo8Range(const std::uint8_t* a, const std::uint8_t* b, std::size_t n,
+                 const AddTerms& terms, std::uint8_t* c, IntRange* sums) {
+  const auto vector = [&](std::size_t i) HWY_ATTR {
+    const hn::Rebind<std::uint8_t, DI> du;
+    const VI sum = SumOf(a + i, b + i, terms);
+    // DemoteTo saturates what fits in 16 bits only.
+    const VI code = hn::Min(Rounded(sum, terms), hn::Set(DI(), 255));
+    hn::StoreU(hn::DemoteTo(du, code), du, c + i);
+    return sum;
+  };
+  const auto one = [&](std::size_t i) {
+    const std::int32_t sum = AddOne(a[i], b[i], terms);
+    c[i] = static_cast<std::uint8_t>(
+        HWY_MIN(HWY_MAX(RoundedShift(sum, terms.shift), 0), 255));
+    return sum;
+  };
+  ExtendRange(n, vector, one, sums);
+}
+
+void AddTo8(const std::uint8_t* a, const std::uint8_t* b, std::size_t n,
+            const AddTerms& terms, bool streaming, std::uint8_t* c,
+            IntRange* sums) {
+  ForChunks(n, c, streaming,
+            [&](std::size_t first, std::size_t count, std::uint8_t* to) {
+              AddTo8Range(a + first, b + first, count, terms, to, sums);
+            });
+}
+
+void AddRange(const std::uint8_t* a, const std::uint8_t* b, std::size_t n,
+              const AddTerms& terms, IntRange* sums) {
+  ExtendRange(
+      n, [&](std::size_t i) HWY_ATTR { return SumOf(a + i, b + i, terms); },
+      [&](std::size_t i) { return AddOne(a[i], b[i], terms); }, sums);
+}
+
+template <typename Q, class Form>
+struct RequantizeOp {
+  HWY_INLINE void operator()(const std::int32_t* HWY_RESTRICT in,
+                             Q* HWY_RESTRICT out) const {
+    const DI di;
+    const hn::Rebind<Q, DI> dq;
+    const VI q = RequantizeToOutput(di, hn::LoadU(di, in), r, Form(), output);
+    hn::StoreU(hn::DemoteTo(dq, q), dq, out);
+  }
+  const RequantizeVectors<DI> r;
+  const QuantizedOutput output;
+};
+
+template <typename Q>
+void Requantize(const std::int32_t* x, std::size_t n,
+                const RequantizeConstants& constants,
+                const QuantizedOutput& output, bool streaming, void* q) {
+  WithForm(constants.form(), [&](auto form) HWY_ATTR {
+    const RequantizeOp<Q, decltype(form)> op = {{DI(), constants}, output};
+    Map(n, static_cast<Q*>(q), hn::Lanes(DI()), op, streaming, x);
+  });
+}
+
+void Range32(const std::int32_t* x, std::size_t n, IntRange* range) {
+  ExtendRange(
+      n, [x](std::size_t i) HWY_ATTR { return hn::LoadU(DI(), x + i); },
+      [x](std::size_t i) { return x[i]; }, range);
+}
+
+// ## Pairs of elements
+
+// x * fixedpoint / 2^31, half up, and that by 2^right, half away from zero, for
+// |x| <= 2^30.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V MultiplyRoundingTwice(D d, V x, const TwiceRounded& m) {
+#if HWY_TARGET == HWY_SCALAR  // which has no pairs of lanes
+  const V high = hn::Set(d, static_cast<std::int32_t>(
+                                (std::int64_t{hn::GetLane(x)} * m.fixedpoint +
+                                 (std::int64_t{1} << 30)) >>
+                                31));
+#else
+  const hn::Repartition<std::int64_t, D> d64;
+  const hn::Repartition<std::uint64_t, D> du64;
+  const V fixedpoint = hn::Set(d, m.fixedpoint);
+  const auto round = hn::Set(d64, std::int64_t{1} << 30);
+  const V odd_x = hn::BitCast(d, hn::ShiftRight<32>(hn::BitCast(du64, x)));
+  const auto even = hn::Add(hn::MulEven(x, fixedpoint), round);
+  const auto odd = hn::Add(hn::MulEven(odd_x, fixedpoint), round);
+  // Bits 31 to 62 of each.
+  const V high =
+      hn::OddEven(hn::BitCast(d, hn::ShiftLeft<1>(odd)),
+                  hn::BitCast(d, hn::ShiftRight<31>(hn::BitCast(du64, even))));
+#endif
+  const V sign = hn::And(hn::ShiftRight<31>(high), hn::Set(d, m.sign_mask));
+  const V rounded = hn::Add(hn::Add(high, sign), hn::Set(d, m.half));
+  return rounded >> hn::Set(d, m.right);
+}
+
+template <typename T>
+void Add(const void* a, const void* b, std::size_t n, const AddArgs& args,
+         void* out) {
+  const hn::ScalableTag<std::int32_t> d;
+  const hn::Rebind<T, decltype(d)> db;
+  const auto scaled = [&](const T* from, std::int32_t zero_point,
+                          const TwiceRounded& multiplier) HWY_ATTR {
+    const auto x =
+        hn::Sub(hn::PromoteTo(d, hn::LoadU(db, from)), hn::Set(d, zero_point));
+    return MultiplyRoundingTwice(d, hn::ShiftLeft<kAddShift>(x), multiplier);
+  };
+  const auto op = [&](const T* x, const T* y, T* to) HWY_ATTR {
+    const auto sum = hn::Add(scaled(x, args.a_zero_point, args.a_multiplier),
+                             scaled(y, args.b_zero_point, args.b_multiplier));
+    const auto q = hn::Add(MultiplyRoundingTwice(d, sum, args.out_multiplier),
+                           hn::Set(d, args.output.zero_point));
+    const auto clamped = hn::Min(hn::Max(q, hn::Set(d, args.output.lowest)),
+                                 hn::Set(d, args.output.highest));
+    hn::StoreU(hn::DemoteTo(db, clamped), db, to);
+  };
+  MapLanes(n, static_cast<T*>(out), hn::Lanes(d), op, static_cast<const T*>(a),
+           static_cast<const T*>(b));
+}
+
+template <typename T>
+void Multiply(const void* a, const void* b, std::size_t n, const MulArgs& args,
+              void* out) {
+  const hn::ScalableTag<std::int32_t> d;
+  const hn::Rebind<T, decltype(d)> db;
+  const auto a_zero = hn::Set(d, args.a_zero_point);
+  const auto b_zero = hn::Set(d, args.b_zero_point);
+  const RequantizeVectors<hn::ScalableTag<std::int32_t>> r(d, args.multiplier);
+  WithForm(args.multiplier.form(), [&](auto form) HWY_ATTR {
+    const auto op = [&](const T* x, const T* y, T* to) HWY_ATTR {
+      const auto product =
+          hn::Mul(hn::Sub(hn::PromoteTo(d, hn::LoadU(db, x)), a_zero),
+                  hn::Sub(hn::PromoteTo(d, hn::LoadU(db, y)), b_zero));
+      const auto q =
+          RequantizeToOutput(d, product, r, decltype(form)(), args.output);
+      hn::StoreU(hn::DemoteTo(db, q), db, to);
+    };
+    MapLanes(n, static_cast<T*>(out), hn::Lanes(d), op,
+             static_cast<const T*>(a), static_cast<const T*>(b));
+  });
+}
+
+const ElementKernels* GetElementKernels() {
+  static const ElementKernels kKernels = {
       hwy::TargetName(HWY_TARGET),
       {kQuantize<Rounding::kHalfAwayFromZero>,
        kQuantize<Rounding::kHalfToEven>},
       {Dequantize<std::int8_t>, Dequantize<std::uint8_t>,
        Dequantize<std::int16_t>, Dequantize<std::int32_t>},
-      DequantizeAcc};
+      DequantizeAcc,
+      {Requantize<std::int8_t>, Requantize<std::uint8_t>,
+       Requantize<std::int16_t>},
+      Range32,
+      AddTo32,
+      AddTo8,
+      AddRange,
+      {Add<std::int8_t>, Add<std::uint8_t>},
+      {Multiply<std::int8_t>, Multiply<std::uint8_t>}};
   return &kKernels;
 }
 
@@ -365,10 +575,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ruy_like::quantize_internal {
 
-HWY_EXPORT(GetConvertKernels);
+HWY_EXPORT(GetElementKernels);
 
-const ConvertKernels& ConvertKernelsFor(std::int64_t targets) {
-  return *HWY_DISPATCH_TABLE(GetConvertKernels)[TargetIndex(targets)]();
+const ElementKernels& ElementKernelsFor(std::int64_t targets) {
+  return *HWY_DISPATCH_TABLE(GetElementKernels)[TargetIndex(targets)]();
 }
 
 }  // namespace ruy_like::quantize_internal
