@@ -26,7 +26,7 @@ namespace ruy_like {
 class Observer;
 
 namespace quantize_internal {
-struct ObserveKernels;
+struct CalibrationKernels;
 
 // All that an Observer knows. For calibration files, not for callers.
 struct ObserverState {
@@ -159,16 +159,16 @@ class RUY_LIKE_EXPORT Observer final {
   // Contiguous values, on this thread. Where `pipeline` is not null, some may
   // wait in it until Drain.
   void ObserveRange(const float* values, std::size_t n,
-                    const quantize_internal::ObserveKernels& kernels,
+                    const quantize_internal::CalibrationKernels& kernels,
                     Pipeline* pipeline);
   // One chunk, counted at once. `pipeline` may be null.
   void ObserveChunk(const float* values, std::size_t n,
-                    const quantize_internal::ObserveKernels& kernels,
+                    const quantize_internal::CalibrationKernels& kernels,
                     Pipeline* pipeline);
   // One whole chunk, if its values are finite and within the range: it is
   // counted with the next one. Else false and nothing observed.
   bool StepChunk(const float* values,
-                 const quantize_internal::ObserveKernels& kernels,
+                 const quantize_internal::CalibrationKernels& kernels,
                  Pipeline* pipeline);
   // What was found in n finite values: a chunk's or another observer's.
   template <typename Stats>

@@ -12,7 +12,7 @@
 #include "ruy_like/packed_matrix.h"
 #include "ruy_like/quantize/checks/checks.h"
 #include "ruy_like/quantize/loops/blocks.h"
-#include "ruy_like/quantize/loops/cosine_kernels.h"
+#include "ruy_like/quantize/loops/calibration_kernels.h"
 #include "ruy_like/quantize/loops/dispatch.h"
 #include "ruy_like/quantize/quantize_dequantize.h"
 #include "ruy_like/quantize/workspace.h"
@@ -96,7 +96,7 @@ class EqSearcher final {
         bias_(bias),
         rows_(weights.layout().rows()),
         depth_(weights.layout().cols()),
-        row_sums_(qi::RowSumsFor(qi::TargetsFor(context))) {}
+        kernels_(qi::CalibrationKernelsFor(qi::TargetsFor(context))) {}
 
   absl::StatusOr<EqResult> Run() {
     RUY_LIKE_RETURN_IF_ERROR(Check());
@@ -395,8 +395,8 @@ class EqSearcher final {
     return qi::ForEachRange(
         rows_, kGrain, std::min(8 * cols, kMaxBytes), context_,
         [&](std::ptrdiff_t first, std::ptrdiff_t last) {
-          row_sums_(y, accumulators_.data(), rows_, cols, first, last,
-                    sums_.dot.data(), sums_.square.data());
+          kernels_.row_sums(y, accumulators_.data(), rows_, cols, first, last,
+                            sums_.dot.data(), sums_.square.data());
         });
   }
 
@@ -506,7 +506,7 @@ class EqSearcher final {
   Context* const context_;
   const absl::Span<const float> bias_;
   const std::ptrdiff_t rows_, depth_;
-  const qi::RowSumsKernel row_sums_;
+  const qi::CalibrationKernels& kernels_;
 
   std::vector<QuantParams> start_weights_;
   QuantParams start_activations_;

@@ -11,14 +11,14 @@
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/checks/checks.h"
 #include "ruy_like/quantize/loops/blocks.h"
+#include "ruy_like/quantize/loops/calibration_kernels.h"
 #include "ruy_like/quantize/loops/dispatch.h"
-#include "ruy_like/quantize/loops/observe_kernels.h"
 
 namespace ruy_like {
 namespace {
 
 namespace qi = quantize_internal;
-using qi::ObserveKernels;
+using qi::CalibrationKernels;
 using qi::ObserverState;
 
 static_assert(Observer::kBins == qi::kObserveBins, "");
@@ -224,8 +224,8 @@ absl::Status Observer::Observe(const Matrix<float>& values, Context* context) {
     if (values.layout().rows() == 0 || values.layout().cols() == 0) {
       return absl::OkStatus();
     }
-    const ObserveKernels& kernels =
-        qi::ObserveKernelsFor(qi::TargetsFor(context));
+    const CalibrationKernels& kernels =
+        qi::CalibrationKernelsFor(qi::TargetsFor(context));
     const qi::PairWalk walk = qi::WalkAlongDst(view.layout, view.layout);
     // Cut only where a single thread cuts it into chunks too: at lines, or at
     // multiples of a chunk. So the sums have the same roundings.
@@ -258,7 +258,8 @@ absl::Status Observer::Observe(const Matrix<float>& values, Context* context) {
 }
 
 void Observer::ObserveRange(const float* values, std::size_t n,
-                            const ObserveKernels& kernels, Pipeline* pipeline) {
+                            const CalibrationKernels& kernels,
+                            Pipeline* pipeline) {
   constexpr std::size_t kChunk = Pipeline::kChunk;
   for (std::size_t i = 0; i < n; i += kChunk) {
     const std::size_t count = std::min(kChunk, n - i);
@@ -269,7 +270,7 @@ void Observer::ObserveRange(const float* values, std::size_t n,
   }
 }
 
-bool Observer::StepChunk(const float* values, const ObserveKernels& kernels,
+bool Observer::StepChunk(const float* values, const CalibrationKernels& kernels,
                          Pipeline* pipeline) {
   constexpr std::size_t kChunk = Pipeline::kChunk;
   if (!state_.has_range) return false;
@@ -288,7 +289,8 @@ bool Observer::StepChunk(const float* values, const ObserveKernels& kernels,
 }
 
 void Observer::ObserveChunk(const float* values, std::size_t n,
-                            const ObserveKernels& kernels, Pipeline* pipeline) {
+                            const CalibrationKernels& kernels,
+                            Pipeline* pipeline) {
   constexpr std::size_t kChunk = Pipeline::kChunk;
   const qi::ChunkStats stats = kernels.scan(values, n);
   if (!stats.all_finite) {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "ruy_like/quantize/loops/calibration_kernels.h"
 #include "ruy_like/quantize/loops/dispatch.h"
-#include "ruy_like/quantize/loops/observe_kernels.h"
 #include "ruy_like/quantize/quantize_dequantize.h"
 #include "test/quantize/calibration/expect_observer.h"
 #include "test/quantize/lcg.h"
@@ -424,8 +424,8 @@ TEST(Observer, MethodsHaveNames) {
 
 class ObserverPathTest : public PathTest {
  protected:
-  const quantize_internal::ObserveKernels& Kernels(Path path) {
-    return quantize_internal::ObserveKernelsFor(
+  const quantize_internal::CalibrationKernels& Kernels(Path path) {
+    return quantize_internal::CalibrationKernelsFor(
         quantize_internal::PermittedTargets(path | Path::kPortable));
   }
 };

@@ -1,9 +1,10 @@
-// Quantization toolkit, internal: the vector loops of Observer.
+// Quantization toolkit, internal: the vector loops of calibration.
 //
-// Called by observer.cc, chunk by chunk. A chunk is small enough to stay in the
-// first-level cache between the two loops over it.
-#ifndef RUY_LIKE_QUANTIZE_LOOPS_OBSERVE_KERNELS_H_
-#define RUY_LIKE_QUANTIZE_LOOPS_OBSERVE_KERNELS_H_
+// Called by observer.cc, chunk by chunk: a chunk is small enough to stay in the
+// first-level cache between the two loops over it. And by eq_search.cc, for the
+// sums that the cosine of a row of outputs is made of.
+#ifndef RUY_LIKE_QUANTIZE_LOOPS_CALIBRATION_KERNELS_H_
+#define RUY_LIKE_QUANTIZE_LOOPS_CALIBRATION_KERNELS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -50,7 +51,7 @@ struct ObserveScale {
   float factor;  // where range is 0: bin floor(|x| * factor)
 };
 
-struct ObserveKernels {
+struct CalibrationKernels {
   // scan and index of kObserveChunk elements, while the indices of another
   // chunk are counted.
   //
@@ -70,11 +71,22 @@ struct ObserveKernels {
   // finite, |x| * factor < 2^31. index has room for a multiple of 64 elements.
   void (*index)(const float* x, std::size_t n, const ObserveScale& scale,
                 std::uint16_t* index);
+
+  // y and q are column-major, of `stride` rows without gaps. For the rows
+  // [first, last), summed over all columns:
+  //
+  //   dot[row] += y * q,  square[row] += q * q
+  //
+  // in double precision, column after column, so that the order of summation is
+  // one for all of Highway's targets.
+  void (*row_sums)(const float* y, const std::int32_t* q, std::ptrdiff_t stride,
+                   std::ptrdiff_t cols, std::ptrdiff_t first,
+                   std::ptrdiff_t last, double* dot, double* square);
 };
 
 // Those of the best of Highway's `targets` (dispatch.h).
-const ObserveKernels& ObserveKernelsFor(std::int64_t targets);
+const CalibrationKernels& CalibrationKernelsFor(std::int64_t targets);
 
 }  // namespace ruy_like::quantize_internal
 
-#endif  // RUY_LIKE_QUANTIZE_LOOPS_OBSERVE_KERNELS_H_
+#endif  // RUY_LIKE_QUANTIZE_LOOPS_CALIBRATION_KERNELS_H_
