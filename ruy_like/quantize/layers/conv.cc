@@ -5,22 +5,19 @@
 #include "ruy_like/base/checked_math.h"
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/checks/checks.h"
-#include "ruy_like/quantize/layers/depthwise.h"
-#include "ruy_like/quantize/layers/grouped_conv.h"
+#include "ruy_like/quantize/layers/direct_conv.h"
 #include "ruy_like/quantize/layers/grouped_weights.h"
 #include "ruy_like/quantize/layers/im2col.h"
 #include "ruy_like/quantize/layers/layer_data.h"
-#include "ruy_like/quantize/layers/winograd_conv.h"
 #include "ruy_like/quantize/loops/blocks.h"
 
 namespace ruy_like::quantize_internal {
 namespace {
 
-absl::Status CheckConvolution(const LayerCall& call, const Layer& layer,
-                              const Window& window) {
+absl::Status CheckConvolution(const LayerCall& call, const Window& window) {
   RUY_LIKE_RETURN_IF_ERROR(CheckNotNull("context", call.context));
   const Erased& input = call.input;
-  const PackedWeights* const weights = layer.packed;
+  const PackedWeights* const weights = call.layer().packed;
   if (weights == nullptr || weights->groups() == 0) {
     return Invalid("weights are empty, or depthwise ones");
   }
@@ -98,12 +95,11 @@ Plan MakePlan(const TensorShape& input, const TensorShape& output,
 // One call, valid and with its scratch.
 class Convolution {
  public:
-  Convolution(const LayerCall& call, const Layer& layer, const Window& window,
-              const Plan& plan, std::uint8_t* patches)
+  Convolution(const LayerCall& call, const Window& window, const Plan& plan,
+              std::uint8_t* patches)
       : call_(call),
-        layer_(layer),
         plan_(plan),
-        groups_(layer.packed->groups()),
+        groups_(call.layer().packed->groups()),
         element_bytes_(BytesOf(call.input.scalar, 1)),
         patches_(patches),
         im2col_{static_cast<const std::uint8_t*>(call.input.data),
@@ -145,8 +141,8 @@ class Convolution {
              plan_.is_nhwc ? Order::kColMajor : Order::kRowMajor,
              plan_.patch_stride / element_bytes_};
     }
-    return layer_.Multiply(group, rhs, call_.context,
-                           Destination(image, group, first, end));
+    return call_.layer().Multiply(group, rhs, call_.context,
+                                  Destination(image, group, first, end));
   }
 
   Layer::Operand InputInPlace(std::ptrdiff_t image) const {
@@ -204,7 +200,6 @@ class Convolution {
   }
 
   const LayerCall& call_;
-  const Layer& layer_;
   const Plan& plan_;
   const std::ptrdiff_t groups_;
   const std::ptrdiff_t element_bytes_;
@@ -218,40 +213,26 @@ absl::Status Conv2D(const Erased& input, const LayerSource& source,
                     const Window& window, Workspace* workspace,
                     Context* context, const Erased& output) {
   return CatchNoMemory([&]() -> absl::Status {
-    const LayerCall call = {input, source, workspace, context, output};
-    Layer own(call);
-    const Layer& layer = source.made != nullptr ? *source.made : own;
-    RUY_LIKE_RETURN_IF_ERROR(CheckConvolution(call, layer, window));
-    const Plan plan = MakePlan(input.shape, output.shape, window,
-                               BytesOf(input.scalar, layer.packed->depth()),
-                               context->max_num_threads());
-    const PackedWeights& weights = *layer.packed;
+    LayerCall call(input, source, workspace, context, output);
+    RUY_LIKE_RETURN_IF_ERROR(CheckConvolution(call, window));
+    const PackedWeights& weights = *call.layer().packed;
     if (weights.groups() > 1 && weights.groups() == input.shape.channels &&
         weights.grouped() != nullptr) {
       const DepthwiseWeights* const depthwise =
           weights.grouped()->Depthwise(weights.params());
-      if (depthwise != nullptr) {
-        return RunDepthwise(call, *depthwise, window, &own);
-      }
+      if (depthwise != nullptr) return RunDepthwise(*depthwise, window, &call);
     }
-    if (const std::int16_t* transformed =
-            WinogradWeights(call, layer, window)) {
-      return RunWinograd(call, layer, window, transformed, &own);
+    for (const auto direct : {TryWinograd, TryGrouped}) {
+      if (const auto status = direct(window, &call)) return *status;
     }
-    Workspace spare;
-    GroupedConvolution grouped(call, layer, window);
-    if (grouped.Applies()) {
-      RUY_LIKE_RETURN_IF_ERROR(PrepareLayer(
-          call, &spare, &own, [&](Carver* carver) { grouped.Place(carver); }));
-      return grouped.Run();
-    }
+    const Plan plan = MakePlan(input.shape, output.shape, window,
+                               BytesOf(input.scalar, weights.depth()),
+                               context->max_num_threads());
     std::uint8_t* patches = nullptr;
-    RUY_LIKE_RETURN_IF_ERROR(
-        PrepareLayer(call, &spare, &own, [&](Carver* carver) {
-          patches =
-              carver->Take<std::uint8_t>(plan.patch_stride, plan.patch_count);
-        }));
-    return Convolution(call, layer, window, plan, patches).Run();
+    RUY_LIKE_RETURN_IF_ERROR(call.Prepare([&](Carver* carver) {
+      patches = carver->Take<std::uint8_t>(plan.patch_stride, plan.patch_count);
+    }));
+    return Convolution(call, window, plan, patches).Run();
   });
 }
 

@@ -6,7 +6,7 @@
 #include "ruy_like/base/checked_math.h"
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/checks/checks.h"
-#include "ruy_like/quantize/layers/depthwise.h"
+#include "ruy_like/quantize/layers/direct_conv.h"
 #include "ruy_like/quantize/layers/layer_data.h"
 #include "ruy_like/quantize/layers/scratch.h"
 #include "ruy_like/quantize/loops/depthwise_kernels.h"
@@ -16,16 +16,16 @@
 namespace ruy_like::quantize_internal {
 namespace {
 
-absl::Status CheckDepthwise(const Erased& input, const Erased& output,
-                            const Layer& layer, const Window& window) {
-  const DepthwiseWeights* const weights = layer.depthwise;
+absl::Status CheckDepthwise(const LayerCall& call, const Window& window) {
+  const Erased& input = call.input;
+  const DepthwiseWeights* const weights = call.layer().depthwise;
   if (weights == nullptr || weights->channels() == 0) {
     return Invalid("weights are empty, or not depthwise");
   }
   RUY_LIKE_ASSIGN_OR_RETURN(
       const auto expected,
       OutputShape(input.shape, window, weights->channels()));
-  RUY_LIKE_RETURN_IF_ERROR(CheckTensors(input, output, expected));
+  RUY_LIKE_RETURN_IF_ERROR(CheckTensors(input, call.output, expected));
   const std::ptrdiff_t channels = input.shape.channels;
   if (channels == 0 || weights->channels() % channels != 0 ||
       window.kernel_height * window.kernel_width != weights->taps()) {
@@ -48,21 +48,20 @@ void RepeatEach(const std::uint8_t* from, std::ptrdiff_t count,
 // One call, valid.
 class Depthwise final {
  public:
-  Depthwise(const LayerCall& call, const Layer& layer,
-            const DepthwiseWeights& weights, const Window& window)
+  Depthwise(const LayerCall& call, const DepthwiseWeights& weights,
+            const Window& window)
       : call_(call),
-        layer_(layer),
+        layer_(call.layer()),
         weights_(weights),
         window_(window),
-        output_(layer.BeforeLookup(call.output)),
-        tensors_(call.input, output_),
-        multiplier_(layer.Channels() / call.input.shape.channels) {
-    const Scalar out = output_.scalar;
+        tensors_(call.input, layer_.BeforeLookup(call.output)),
+        multiplier_(layer_.Channels() / call.input.shape.channels) {
+    const Scalar out = layer_.out;
     if (FitsDepthwiseKernels(Args())) {
       kernel_ = DepthwiseKernelsFor(call.context)[out];
     }
     if (kernel_ != nullptr) {
-      needs_last_rows_ = multiplier_ > 1 || layer.Channels() < 16;
+      needs_last_rows_ = multiplier_ > 1 || layer_.Channels() < 16;
       return;
     }
     const LayerKernels& any = LayerKernelsFor(TargetsFor(call.context));
@@ -134,7 +133,6 @@ class Depthwise final {
   const Layer& layer_;
   const DepthwiseWeights& weights_;
   const Window& window_;
-  const Erased output_;
   NhwcTensors tensors_;
   const std::ptrdiff_t multiplier_;
   DepthwiseFunction* kernel_ = nullptr;
@@ -146,14 +144,11 @@ class Depthwise final {
 
 }  // namespace
 
-absl::Status RunDepthwise(const LayerCall& call,
-                          const DepthwiseWeights& weights, const Window& window,
-                          Layer* own) {
-  const Layer& layer = call.source.made != nullptr ? *call.source.made : *own;
-  Depthwise depthwise(call, layer, weights, window);
-  Workspace spare;
-  RUY_LIKE_RETURN_IF_ERROR(PrepareLayer(
-      call, &spare, own, [&](Carver* carver) { depthwise.Place(carver); }));
+absl::Status RunDepthwise(const DepthwiseWeights& weights, const Window& window,
+                          LayerCall* call) {
+  Depthwise depthwise(*call, weights, window);
+  RUY_LIKE_RETURN_IF_ERROR(
+      call->Prepare([&](Carver* carver) { depthwise.Place(carver); }));
   return depthwise.Run();
 }
 
@@ -161,11 +156,9 @@ absl::Status DepthwiseConv2D(const Erased& input, const LayerSource& source,
                              const Window& window, Workspace* workspace,
                              Context* context, const Erased& output) {
   return CatchNoMemory([&]() -> absl::Status {
-    const LayerCall call = {input, source, workspace, context, output};
-    Layer own(call);
-    const Layer& layer = source.made != nullptr ? *source.made : own;
-    RUY_LIKE_RETURN_IF_ERROR(CheckDepthwise(input, output, layer, window));
-    return RunDepthwise(call, *layer.depthwise, window, &own);
+    LayerCall call(input, source, workspace, context, output);
+    RUY_LIKE_RETURN_IF_ERROR(CheckDepthwise(call, window));
+    return RunDepthwise(*call.layer().depthwise, window, &call);
   });
 }
 

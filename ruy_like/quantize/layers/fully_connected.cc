@@ -19,16 +19,18 @@ bool ShapesFit(const Layer& layer, const TensorShape& input,
 
 // Finding that all is right with a layer that is used again, and finding what
 // is wrong, are apart: the first must not cost a product of one row much.
-bool IsKnownToBeValid(const LayerCall& call, const Layer& layer) {
+bool IsKnownToBeValid(const LayerCall& call) {
+  const Layer& layer = call.layer();
   const Erased &input = call.input, &output = call.output;
-  return call.context != nullptr && !input.is_null && !output.is_null &&
-         layer.packed != nullptr && layer.packed->groups() == 1 &&
-         layer.InputFits(input) && layer.OutputFits(output) &&
-         AreOrdinaryTensors(input, output) &&
+  return call.source.made != nullptr && call.context != nullptr &&
+         !input.is_null && !output.is_null && layer.packed != nullptr &&
+         layer.packed->groups() == 1 && layer.InputFits(input) &&
+         layer.OutputFits(output) && AreOrdinaryTensors(input, output) &&
          ShapesFit(layer, input.shape, output.shape);
 }
 
-absl::Status Check(const LayerCall& call, const Layer& layer) {
+absl::Status Check(const LayerCall& call) {
+  const Layer& layer = call.layer();
   const Erased &input = call.input, &output = call.output;
   RUY_LIKE_RETURN_IF_ERROR(CheckNotNull("context", call.context));
   RUY_LIKE_RETURN_IF_ERROR(CheckOperand("input", input));
@@ -48,41 +50,25 @@ absl::Status Check(const LayerCall& call, const Layer& layer) {
   return absl::OkStatus();
 }
 
-absl::Status Multiply(const LayerCall& call, const Layer& layer,
-                      bool is_valid = false) {
-  const std::ptrdiff_t depth = layer.packed->depth();
-  const std::ptrdiff_t channels = layer.packed->channels();
-  const std::ptrdiff_t batch = call.input.shape.batch;
-  return layer.Multiply(
-      /*group=*/0, {call.input.data, depth, batch, Order::kColMajor, depth},
-      call.context,
-      {call.output.data, channels, batch, Order::kColMajor, channels},
-      is_valid);
-}
-
-absl::Status MakeLayerAndMultiply(const LayerCall& call) {
-  Layer layer(call);
-  RUY_LIKE_RETURN_IF_ERROR(Check(call, layer));
-  Workspace spare;
-  RUY_LIKE_RETURN_IF_ERROR(PrepareLayer(call, &spare, &layer, [](Carver*) {}));
-  return Multiply(call, layer);
-}
-
 }  // namespace
 
 absl::Status FullyConnected(const Erased& input, const LayerSource& source,
                             Workspace* workspace, Context* context,
                             const Erased& output) {
   return CatchNoMemory([&]() -> absl::Status {
-    const LayerCall call = {input, source, workspace, context, output};
-    if (source.made == nullptr) return MakeLayerAndMultiply(call);
-    const Layer& layer = *source.made;
-    const bool is_valid = IsKnownToBeValid(call, layer);
+    LayerCall call(input, source, workspace, context, output);
+    const bool is_valid = IsKnownToBeValid(call);
     if (!is_valid) {
-      RUY_LIKE_RETURN_IF_ERROR(Check(call, layer));
-      RUY_LIKE_RETURN_IF_ERROR(layer.CheckTensorsFit(input, output));
+      RUY_LIKE_RETURN_IF_ERROR(Check(call));
+      RUY_LIKE_RETURN_IF_ERROR(call.Prepare([](Carver*) {}));
     }
-    return Multiply(call, layer, is_valid);
+    const std::ptrdiff_t depth = call.layer().packed->depth();
+    const std::ptrdiff_t channels = call.layer().packed->channels();
+    const std::ptrdiff_t batch = input.shape.batch;
+    return call.layer().Multiply(
+        /*group=*/0, {input.data, depth, batch, Order::kColMajor, depth},
+        context, {output.data, channels, batch, Order::kColMajor, channels},
+        is_valid);
   });
 }
 

@@ -1,12 +1,12 @@
 // Tested in test/quantize/layers/conv_test.cc.
-#include "ruy_like/quantize/layers/grouped_conv.h"
-
 #include <algorithm>
 
 #include "ruy_like/quantize/checks/checks.h"
+#include "ruy_like/quantize/layers/direct_conv.h"
 #include "ruy_like/quantize/layers/grouped_weights.h"
+#include "ruy_like/quantize/layers/scratch.h"
 #include "ruy_like/quantize/loops/blocks.h"
-#include "ruy_like/quantize/loops/layer_kernels.h"
+#include "ruy_like/quantize/loops/grouped_kernels.h"
 
 namespace ruy_like::quantize_internal {
 namespace {
@@ -26,26 +26,46 @@ bool LoopsPayOff(const GroupedLayout& layout) {
          static_cast<double>(layout.in_channels);
 }
 
-}  // namespace
+// One call.
+class GroupedConvolution final {
+ public:
+  GroupedConvolution(const LayerCall& call, const Window& window)
+      : call_(call),
+        layer_(call.layer()),
+        window_(window),
+        kernels_(GroupedKernelsFor(call.context)),
+        tensors_(call.input, layer_.BeforeLookup(call.output)) {
+    Plan();
+  }
 
-GroupedConvolution::GroupedConvolution(const LayerCall& call,
-                                       const Layer& layer, const Window& window)
-    : call_(call),
-      layer_(layer),
-      window_(window),
-      kernels_(GroupedKernelsFor(call.context)),
-      output_(layer.BeforeLookup(call.output)),
-      tensors_(call.input, output_) {
-  Plan();
-}
+  // The loops can run it, and faster than products.
+  bool Applies() const { return weights_ != nullptr; }
+  // Both only if Applies().
+  void Place(Carver* carver);
+  absl::Status Run();
+
+ private:
+  // Sets weights_ if the loops apply.
+  void Plan();
+
+  const LayerCall& call_;
+  const Layer& layer_;
+  const Window& window_;
+  const GroupedKernels* const kernels_;
+  NhwcTensors tensors_;
+  GroupedLayout layout_;
+  std::ptrdiff_t staged_height_ = 0, staged_width_ = 0;
+  const std::int8_t* weights_ = nullptr;
+  std::uint8_t* staged_ = nullptr;
+};
 
 void GroupedConvolution::Plan() {
   GroupedWeights* const weights = layer_.packed->grouped();
   const TensorShape& in = call_.input.shape;
-  const TensorShape& out = output_.shape;
+  const TensorShape& out = call_.output.shape;
   if (weights == nullptr || layer_.packed->groups() == 1 ||
       layer_.packed->params()[0].zero_point != 0 || kernels_ == nullptr ||
-      kernels_->rows[output_.scalar] == nullptr || ElementCount(out) == 0 ||
+      kernels_->rows[layer_.out] == nullptr || ElementCount(out) == 0 ||
       in.channels == 0) {
     return;
   }
@@ -109,8 +129,18 @@ absl::Status GroupedConvolution::Run() {
       call_.context, [&](std::ptrdiff_t first, std::ptrdiff_t last) {
         kernels_->stage(args, first, last);
       }));
-  return tensors_.WriteRows(args, kernels_->rows[output_.scalar], call_.context,
+  return tensors_.WriteRows(args, kernels_->rows[layer_.out], call_.context,
                             layer_.lookup);
+}
+
+}  // namespace
+
+std::optional<absl::Status> TryGrouped(const Window& window, LayerCall* call) {
+  GroupedConvolution grouped(*call, window);
+  if (!grouped.Applies()) return std::nullopt;
+  RUY_LIKE_RETURN_IF_ERROR(
+      call->Prepare([&](Carver* carver) { grouped.Place(carver); }));
+  return grouped.Run();
 }
 
 }  // namespace ruy_like::quantize_internal

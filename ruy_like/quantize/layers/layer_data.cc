@@ -75,13 +75,14 @@ struct OwningLayer final : Layer {
 
 }  // namespace
 
-Layer::Layer(const LayerCall& call)
-    : packed(call.source.packed),
-      depthwise(call.source.depthwise),
-      in(call.input.scalar),
-      out(call.output.scalar),
-      input(call.input.params),
-      output(call.output.params) {}
+Layer::Layer(const Erased& input_tensor, const LayerSource& source,
+             const Erased& output_tensor)
+    : packed(source.packed),
+      depthwise(source.depthwise),
+      in(input_tensor.scalar),
+      out(output_tensor.scalar),
+      input(input_tensor.params),
+      output(output_tensor.params) {}
 
 std::ptrdiff_t Layer::Channels() const {
   return packed != nullptr ? packed->channels() : depthwise->channels();

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "ruy_like/context.h"
@@ -26,22 +27,13 @@
 
 namespace ruy_like::quantize_internal {
 
-// The arguments of an operation.
-struct LayerCall {
-  const Erased& input;
-  const LayerSource& source;
-  Workspace* workspace;
-  Context* context;
-  const Erased& output;
-};
-
 struct Layer {
   Layer() = default;
   Layer(const Layer&) = delete;
   Layer& operator=(const Layer&) = delete;
-  // For one call: refers to the source's weights. Not used where the source has
-  // a layer.
-  explicit Layer(const LayerCall& call);
+  // For one call: refers to the source's weights.
+  Layer(const Erased& input_tensor, const LayerSource& source,
+        const Erased& output_tensor);
 
   std::ptrdiff_t Channels() const;
   // One, or one per channel.
@@ -142,22 +134,45 @@ struct Layer {
   PostOps post_ops_;
 };
 
-// Checks source.made against the tensors, or else checks and fills `own`, the
-// layer of `source`; then places the call's own arrays.
-template <typename PlaceMore>
-absl::Status PrepareLayer(const LayerCall& call, Workspace* spare, Layer* own,
-                          const PlaceMore& place) {
-  const LayerSource& source = call.source;
-  if (source.made != nullptr) {
-    RUY_LIKE_RETURN_IF_ERROR(
-        source.made->CheckTensorsFit(call.input, call.output));
-    return Carver::Carve(call.workspace, spare, place);
+// A call of an operation: its arguments, and the layer that it computes with,
+// source.made or one of its own.
+struct LayerCall final {
+  LayerCall(const Erased& input, const LayerSource& source,
+            Workspace* workspace, Context* context, const Erased& output)
+      : input(input),
+        source(source),
+        workspace(workspace),
+        context(context),
+        output(output) {
+    if (source.made == nullptr) own_.emplace(input, source, output);
   }
-  RUY_LIKE_RETURN_IF_ERROR(own->Check(source.bias));
-  RUY_LIKE_RETURN_IF_ERROR(
-      CheckDisjoint({"bias", source.bias}, {"output", call.output}));
-  return own->Prepare(source.bias, call.workspace, spare, place);
-}
+
+  const Layer& layer() const { return own_ ? *own_ : *source.made; }
+
+  // Checks source.made against the tensors, or else checks and fills the call's
+  // own layer; then places the call's own arrays.
+  template <typename PlaceMore>
+  absl::Status Prepare(const PlaceMore& place) {
+    if (!own_) {
+      RUY_LIKE_RETURN_IF_ERROR(layer().CheckTensorsFit(input, output));
+      return Carver::Carve(workspace, &spare_, place);
+    }
+    RUY_LIKE_RETURN_IF_ERROR(own_->Check(source.bias));
+    RUY_LIKE_RETURN_IF_ERROR(
+        CheckDisjoint({"bias", source.bias}, {"output", output}));
+    return own_->Prepare(source.bias, workspace, &spare_, place);
+  }
+
+  const Erased& input;
+  const LayerSource& source;
+  Workspace* const workspace;
+  Context* const context;
+  const Erased& output;
+
+ private:
+  std::optional<Layer> own_;
+  Workspace spare_;
+};
 
 }  // namespace ruy_like::quantize_internal
 

@@ -200,7 +200,7 @@ class NhwcTensors final {
   }
 
   const Erased& input_;
-  const Erased& output_;
+  const Erased output_;
   const std::uint8_t* source_;
   void* result_;
   std::uint8_t* copy_ = nullptr;

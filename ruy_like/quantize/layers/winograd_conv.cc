@@ -1,10 +1,9 @@
 // Tested in test/quantize/layers/winograd_conv_test.cc.
-#include "ruy_like/quantize/layers/winograd_conv.h"
-
 #include <algorithm>
 #include <cstring>
 
 #include "ruy_like/quantize/checks/checks.h"
+#include "ruy_like/quantize/layers/direct_conv.h"
 #include "ruy_like/quantize/layers/grouped_weights.h"
 #include "ruy_like/quantize/layers/scratch.h"
 #include "ruy_like/quantize/loops/blocks.h"
@@ -86,10 +85,11 @@ bool PaysOff(const LayerCall& call, const QuantParams& weights,
          points * tiles * least;
 }
 
-}  // namespace
-
-const std::int16_t* WinogradWeights(const LayerCall& call, const Layer& layer,
+// The transformed weights, if the loops can run it, and faster than products;
+// else, or without memory for them, null.
+const std::int16_t* WinogradWeights(const LayerCall& call,
                                     const Window& window) {
+  const Layer& layer = call.layer();
   const PackedWeights& packed = *layer.packed;
   if (packed.groups() != 1 || packed.grouped() == nullptr || !Is3x3(window)) {
     return nullptr;
@@ -104,12 +104,15 @@ const std::int16_t* WinogradWeights(const LayerCall& call, const Layer& layer,
   return packed.grouped()->Winograd(kernels->block, call.input.shape.order);
 }
 
-absl::Status RunWinograd(const LayerCall& call, const Layer& layer,
-                         const Window& window, const std::int16_t* weights,
-                         Layer* own) {
-  const TensorShape& in = call.input.shape;
-  Context* const context = call.context;
-  const Plan plan = PlanOf(call);
+}  // namespace
+
+std::optional<absl::Status> TryWinograd(const Window& window, LayerCall* call) {
+  const std::int16_t* const weights = WinogradWeights(*call, window);
+  if (weights == nullptr) return std::nullopt;
+  const Layer& layer = call->layer();
+  const TensorShape& in = call->input.shape;
+  Context* const context = call->context;
+  const Plan plan = PlanOf(*call);
   const std::ptrdiff_t tile_elements = kWinogradPoints * in.channels;
   // There is memory for several parts of each of several threads, which wait
   // for each other then.
@@ -117,17 +120,15 @@ absl::Status RunWinograd(const LayerCall& call, const Layer& layer,
   const std::ptrdiff_t most = std::min(
       plan.tiles,
       plan.part * (plan.threads > 1 ? kPartsOfThread * plan.threads : 1));
-  Workspace spare;
-  const Erased output = layer.BeforeLookup(call.output);
-  NhwcTensors tensors(call.input, output);
+  NhwcTensors tensors(call->input, layer.BeforeLookup(call->output));
   std::int16_t* transformed = nullptr;
   std::uint8_t* padding = nullptr;
-  RUY_LIKE_RETURN_IF_ERROR(PrepareLayer(call, &spare, own, [&](Carver* carver) {
+  RUY_LIKE_RETURN_IF_ERROR(call->Prepare([&](Carver* carver) {
     tensors.Place(carver);
     transformed = carver->Take<std::int16_t>(most, tile_elements);
     padding = carver->Take<std::uint8_t>(in.channels);
   }));
-  std::memset(padding, call.input.params.zero_point,
+  std::memset(padding, call->input.params.zero_point,
               static_cast<std::size_t>(in.channels));
   RUY_LIKE_RETURN_IF_ERROR(tensors.CopyInput(context));
   const WinogradArgs args = {
