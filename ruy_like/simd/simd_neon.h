@@ -16,18 +16,14 @@
 #include "ruy_like/scalar.h"
 #include "ruy_like/simd/loops.h"
 #include "ruy_like/simd/neon.h"
-#include "ruy_like/simd/simd_128.h"
+#include "ruy_like/simd/simd_vectors.h"
 
 namespace ruy_like::kernels {
 namespace {
 
-struct SimdNeon : Simd128<SimdNeon, int32x4_t, float32x4_t> {
-  // Cores that could gain from it reorder instructions themselves, and have few
-  // loads to spare; see panel_epilogue.h.
-  static constexpr bool kInterleavesEpilogue = false;
-
+struct SimdNeon : SimdVectors<SimdNeon, int32x4_t, float32x4_t> {
   // ## 32-bit integers
-  static RUY_LIKE_ALWAYS_INLINE Int Zero() { return vdupq_n_s32(0); }
+  // Not by the generic ones: gcc 12 loads such constants in each iteration.
   RUY_LIKE_UNARY(Int, Set, int32_t, vdupq_n_s32)
   RUY_LIKE_UNARY(Int, LoadAligned, const int32_t*, vld1q_s32)
   static RUY_LIKE_ALWAYS_INLINE void StoreAligned(int32_t* p, Int x) {
@@ -64,12 +60,6 @@ struct SimdNeon : Simd128<SimdNeon, int32x4_t, float32x4_t> {
   RUY_LIKE_BINARY(Int, Max, vmaxq_s32)
 
   // ## Four vectors of 32-bit values to one of bytes
-  static RUY_LIKE_ALWAYS_INLINE Int Set16(int16_t x) {
-    return vreinterpretq_s32_s16(vdupq_n_s16(x));
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Set8(int8_t x) {
-    return vreinterpretq_s32_s8(vdupq_n_s8(x));
-  }
   static RUY_LIKE_ALWAYS_INLINE Int SaturateToInt16(Int a, Int b) {
     return vreinterpretq_s32_s16(vqmovn_high_s32(vqmovn_s32(a), b));
   }
@@ -77,7 +67,7 @@ struct SimdNeon : Simd128<SimdNeon, int32x4_t, float32x4_t> {
     return vreinterpretq_s32_s16(
         vqaddq_s16(vreinterpretq_s16_s32(a), vreinterpretq_s16_s32(b)));
   }
-  using Simd128::ClampToBytes;
+  using SimdVectors::ClampToBytes;
   static RUY_LIKE_ALWAYS_INLINE Int ClampToBytes(Int a, Int b, uint8_t low,
                                                  uint8_t high) {
     const uint8x16_t bytes = vqmovun_high_s16(
@@ -97,19 +87,13 @@ struct SimdNeon : Simd128<SimdNeon, int32x4_t, float32x4_t> {
     return vreinterpretq_s32_s8(
         vmaxq_s8(vreinterpretq_s8_s32(a), vreinterpretq_s8_s32(b)));
   }
-  RUY_LIKE_BINARY(Int, Xor, veorq_s32)
-  static RUY_LIKE_ALWAYS_INLINE void StoreBytes(void* dst, Int bytes) {
-    vst1q_u8(static_cast<uint8_t*>(dst), vreinterpretq_u8_s32(bytes));
-  }
 
   // ## Parts of vectors
-  template <int kHalf>
-  static RUY_LIKE_ALWAYS_INLINE uint64_t Half(Int x) {
-    return vgetq_lane_u64(vreinterpretq_u64_s32(x), kHalf);
+  static RUY_LIKE_ALWAYS_INLINE Int LoadBytes(const void* p) {
+    return vreinterpretq_s32_s8(vld1q_s8(static_cast<const int8_t*>(p)));
   }
-  template <int kQuarter>
-  static RUY_LIKE_ALWAYS_INLINE uint32_t Quarter(Int x) {
-    return vgetq_lane_u32(vreinterpretq_u32_s32(x), kQuarter);
+  static RUY_LIKE_ALWAYS_INLINE void StoreBytes(void* dst, Int bytes) {
+    vst1q_u8(static_cast<uint8_t*>(dst), vreinterpretq_u8_s32(bytes));
   }
   template <int kHalf>
   static RUY_LIKE_ALWAYS_INLINE void StoreHalf(void* dst, Int x) {
@@ -117,19 +101,9 @@ struct SimdNeon : Simd128<SimdNeon, int32x4_t, float32x4_t> {
     vst1_u8(static_cast<uint8_t*>(dst),
             kHalf == 0 ? vget_low_u8(bytes) : vget_high_u8(bytes));
   }
-  static RUY_LIKE_ALWAYS_INLINE Int UpperHalf(Int x) {
-    return vcombine_s32(vget_high_s32(x), vget_high_s32(x));
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Truncate16(Int x) {
-    const int16x4_t words = vmovn_s32(x);
-    return vreinterpretq_s32_s16(vcombine_s16(words, words));
-  }
   static RUY_LIKE_ALWAYS_INLINE uint32_t Truncate8(Int x) {
     const uint8x8_t bytes = vmovn_u16(vreinterpretq_u16_s32(Truncate16(x)));
     return vget_lane_u32(vreinterpret_u32_u8(bytes), 0);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int LoadBytes(const void* p) {
-    return vreinterpretq_s32_s8(vld1q_s8(static_cast<const int8_t*>(p)));
   }
   // Four bytes from each of four places; eight, and zeros.
   static RUY_LIKE_ALWAYS_INLINE Int LoadQuarters(const char* p,
@@ -143,18 +117,6 @@ struct SimdNeon : Simd128<SimdNeon, int32x4_t, float32x4_t> {
     return vreinterpretq_s32_s8(
         vcombine_s8(vld1_s8(reinterpret_cast<const int8_t*>(p)), vdup_n_s8(0)));
   }
-  static RUY_LIKE_ALWAYS_INLINE void Zip8(Int& a, Int& b) {
-    const int8x16_t x = vreinterpretq_s8_s32(a);
-    const int8x16_t y = vreinterpretq_s8_s32(b);
-    a = vreinterpretq_s32_s8(vzip1q_s8(x, y));
-    b = vreinterpretq_s32_s8(vzip2q_s8(x, y));
-  }
-  static RUY_LIKE_ALWAYS_INLINE void Zip16(Int& a, Int& b) {
-    const int16x8_t x = vreinterpretq_s16_s32(a);
-    const int16x8_t y = vreinterpretq_s16_s32(b);
-    a = vreinterpretq_s32_s16(vzip1q_s16(x, y));
-    b = vreinterpretq_s32_s16(vzip2q_s16(x, y));
-  }
   // The inverse: a becomes the even elements of both, b the odd ones.
   static RUY_LIKE_ALWAYS_INLINE void Unzip16(Int& a, Int& b) {
     const uint16x8_t x = vreinterpretq_u16_s32(a);
@@ -162,33 +124,14 @@ struct SimdNeon : Simd128<SimdNeon, int32x4_t, float32x4_t> {
     a = vreinterpretq_s32_u16(vuzp1q_u16(x, y));
     b = vreinterpretq_s32_u16(vuzp2q_u16(x, y));
   }
-  static RUY_LIKE_ALWAYS_INLINE void Zip32(Int& a, Int& b) {
-    const Int low = vzip1q_s32(a, b);
-    b = vzip2q_s32(a, b);
-    a = low;
-  }
+#if !RUY_LIKE_NEON_64
+  // Exchanges a's upper and b's lower half, for which gcc 12 needs four moves.
   static RUY_LIKE_ALWAYS_INLINE void Zip64(Int& a, Int& b) {
-#if RUY_LIKE_NEON_64
-    const int64x2_t x = vreinterpretq_s64_s32(a);
-    const int64x2_t y = vreinterpretq_s64_s32(b);
-    a = vreinterpretq_s32_s64(vzip1q_s64(x, y));
-    b = vreinterpretq_s32_s64(vzip2q_s64(x, y));
-#else
-    // Exchanges a's upper and b's lower half, for which gcc 12 needs four
-    // moves.
     __asm__("vswp %f0, %e1" : "+w"(a), "+w"(b));
-#endif
   }
+#endif
 
   // ## 16-bit lanes and bytes
-  static RUY_LIKE_ALWAYS_INLINE Int Add8(Int a, Int b) {
-    return vreinterpretq_s32_s8(
-        vaddq_s8(vreinterpretq_s8_s32(a), vreinterpretq_s8_s32(b)));
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Add16(Int a, Int b) {
-    return vreinterpretq_s32_s16(
-        vaddq_s16(vreinterpretq_s16_s32(a), vreinterpretq_s16_s32(b)));
-  }
   // Sums of neighbours, widened.
   static RUY_LIKE_ALWAYS_INLINE Int SumBytePairs(Int x) {
     return vreinterpretq_s32_s16(vpaddlq_s8(vreinterpretq_s8_s32(x)));
@@ -238,8 +181,6 @@ struct SimdNeon : Simd128<SimdNeon, int32x4_t, float32x4_t> {
   }
   // The values, rounded.
   RUY_LIKE_UNARY(Float, ToFloat, Int, vcvtq_f32_s32)
-  RUY_LIKE_UNARY(Int, BitsOf, Float, vreinterpretq_s32_f32)
-  RUY_LIKE_UNARY(Float, AsFloat, Int, vreinterpretq_f32_s32)
 
 #if RUY_LIKE_NEON_64
   // ## For activation.h, which says what they do

@@ -53,13 +53,15 @@ RUY_LIKE_UNALIGNED(Int8x8)
 RUY_LIKE_UNALIGNED(Int8x4)
 #undef RUY_LIKE_UNALIGNED
 
-template <class V>
-struct SimdVectors : Simd128<V, Int32x4, Float32x4> {
-  using typename Simd128<V, Int32x4, Float32x4>::Int;
-  using typename Simd128<V, Int32x4, Float32x4>::Float;
-  using Simd128<V, Int32x4, Float32x4>::ClampToBytes;
+template <class V, class IntVector = Int32x4, class FloatVector = Float32x4>
+struct SimdVectors : Simd128<V, IntVector, FloatVector> {
+  using typename Simd128<V, IntVector, FloatVector>::Int;
+  using typename Simd128<V, IntVector, FloatVector>::Float;
+  using Simd128<V, IntVector, FloatVector>::ClampToBytes;
   // The epilogue of another tile would take registers that a tile has none of:
-  // on WebAssembly those of x86 behind the engine's compiler.
+  // on WebAssembly those of x86 behind the engine's compiler. Arm's cores that
+  // could gain from it reorder instructions themselves, and have few loads to
+  // spare; see panel_epilogue.h.
   static constexpr bool kInterleavesEpilogue = false;
 
   // ## 32-bit integers
