@@ -149,19 +149,13 @@ struct NarrowColumns {
     }
   }
 
-  // log2(kUnit) perfect shuffles of the rows.
   static void Transpose(Reg square[kUnit]) {
-    for (int n = kUnit; n > 1; n /= 2) {
-      Reg shuffled[kUnit];
-      for (int i = 0; i < kUnit / 2; ++i) {
-        Reg& a = shuffled[2 * i] = square[i];
-        Reg& b = shuffled[2 * i + 1] = square[i + kUnit / 2];
-        if constexpr (kBytes == 1) U::Zip8(a, b);
-        if constexpr (kBytes == 2) U::Zip16(a, b);
-        if constexpr (kBytes == 4) U::Zip32(a, b);
-      }
-      for (int i = 0; i < kUnit; ++i) square[i] = shuffled[i];
-    }
+    constexpr int kShuffles = kBytes == 1 ? 4 : kBytes == 2 ? 3 : 2;
+    ShufflePerfectly<kUnit, kShuffles>(square, [](Reg& a, Reg& b) {
+      if constexpr (kBytes == 1) U::Zip8(a, b);
+      if constexpr (kBytes == 2) U::Zip16(a, b);
+      if constexpr (kBytes == 4) U::Zip32(a, b);
+    });
   }
 
   // Packs one unit, whose first `levels` levels exist; the others are zero.

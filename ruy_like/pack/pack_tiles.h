@@ -30,19 +30,6 @@ constexpr int kTileLevels = 64;  // of bytes: a row of a tile
 constexpr int kBlockTiles = 4;   // side by side in a block
 constexpr int kBlockColumns = kBlockTiles * kTileColumns;
 
-// Transposes the 16x16 bytes of each lane, by four perfect shuffles of 16
-// registers.
-RUY_LIKE_ALWAYS_INLINE void TransposeBytesInLanes(__m512i v[16]) {
-  for (int pass = 0; pass < 4; ++pass) {
-    __m512i shuffled[16];
-    for (int i = 0; i < 8; ++i) {
-      shuffled[2 * i] = _mm512_unpacklo_epi8(v[i], v[i + 8]);
-      shuffled[2 * i + 1] = _mm512_unpackhi_epi8(v[i], v[i + 8]);
-    }
-    for (int i = 0; i < 16; ++i) v[i] = shuffled[i];
-  }
-}
-
 // Sums of 8 adjacent bytes, in 64-bit elements. vpsadbw adds unsigned bytes:
 // signed ones are shifted by 128, padding too; SumOffset() undoes that for a
 // column of a tile.
@@ -91,8 +78,7 @@ RUY_LIKE_ALWAYS_INLINE __m512i StoreTile(const __m512i columns[kTileColumns],
 // Adds to the first sums in memory, at most 16.
 RUY_LIKE_ALWAYS_INLINE void AddToStoredSums(int32_t* sums, ptrdiff_t count,
                                             __m512i more) {
-  const __mmask16 mask =
-      count >= 16 ? 0xffff : static_cast<__mmask16>((1u << count) - 1u);
+  const __mmask16 mask = Simd512::FirstLanes(Min(count, 16));
   _mm512_mask_storeu_epi32(
       sums, mask, _mm512_add_epi32(_mm512_maskz_loadu_epi32(mask, sums), more));
 }
@@ -183,7 +169,12 @@ RUY_LIKE_NOINLINE void LoadTransposedBlock(const char* src, ptrdiff_t stride,
         }
       }
     }
-    TransposeBytesInLanes(rows);
+    // The 16x16 bytes of each lane, transposed.
+    ShufflePerfectly<16, 4>(rows, [](__m512i& a, __m512i& b) {
+      const __m512i low = _mm512_unpacklo_epi8(a, b);
+      b = _mm512_unpackhi_epi8(a, b);
+      a = low;
+    });
     for (int w = 0; w < kTileColumns; ++w) block->column[w][m] = rows[w];
   }
 }

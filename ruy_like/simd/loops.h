@@ -59,6 +59,22 @@ struct Constant {
   constexpr RUY_LIKE_ALWAYS_INLINE int operator()() const { return kValue; }
 };
 
+// Perfect shuffles of kCount vectors: in each, vectors i and i + kCount / 2
+// become neighbours, whose elements zip(a, b) interleaves. log2(n) of them
+// transpose n vectors of n elements.
+template <int kCount, int kShuffles, class Vector, class Zip>
+RUY_LIKE_ALWAYS_INLINE void ShufflePerfectly(Vector* v, Zip zip) {
+  for (int shuffle = 0; shuffle < kShuffles; ++shuffle) {
+    Vector next[kCount];
+    for (int i = 0; i < kCount / 2; ++i) {
+      next[2 * i] = v[i];
+      next[2 * i + 1] = v[i + kCount / 2];
+      zip(next[2 * i], next[2 * i + 1]);
+    }
+    for (int i = 0; i < kCount; ++i) v[i] = next[i];
+  }
+}
+
 }  // namespace
 }  // namespace ruy_like::kernels
 

@@ -45,7 +45,7 @@ struct Simd128 {
   typedef IntVector Int;
   typedef FloatVector Float;
   typedef int Mask;
-  typedef V Bytes16;  // of ByteRows
+  typedef V Bytes16;  // of StoreSixteenRows()
 
   // The first n lanes, 0 <= n <= kLanes.
   static RUY_LIKE_ALWAYS_INLINE Mask FirstLanes(int n) { return n; }

@@ -18,7 +18,6 @@
 #include "ruy_like/kernels/epilogue/epilogue_columns.h"
 #include "ruy_like/kernels/epilogue/requantize.h"
 #include "ruy_like/kernels/kernel.h"
-#include "ruy_like/simd/byte_rows.h"
 #include "ruy_like/simd/loops.h"
 
 namespace ruy_like::kernels {
@@ -55,23 +54,28 @@ RUY_LIKE_ALWAYS_INLINE void StoreRowBytes(char* dst, uint64_t row, int n) {
   for (int c = 0; c < n; ++c) dst[c] = static_cast<char>(row >> 8 * c);
 }
 
-// Writes 16 rows of at most 8 bytes, or fewer, from 8 columns.
+// Writes 16 rows of at most 8 bytes, or fewer, from 8 columns, which start
+// 16-byte aligned and `stride` apart, a multiple of 16.
 template <class V>
 RUY_LIKE_ALWAYS_INLINE void StoreSixteenRows(const int8_t* columns,
                                              ptrdiff_t stride, int rows,
                                              int cols, char* dst,
                                              ptrdiff_t dst_stride) {
-  const ByteRows<typename V::Bytes16> byte_rows(columns, stride);
+  typedef typename V::Bytes16 Bytes;
+  typename Bytes::Int pairs[8];
+  for (int c = 0; c < 8; ++c) pairs[c] = Bytes::LoadBytes(columns + stride * c);
+  // Rows 2i and 2i + 1 become pairs[i].
+  ShufflePerfectly<8, 3>(pairs, [](auto& a, auto& b) { Bytes::Zip8(a, b); });
   for (int i = 0; i < 8; ++i) {
     if (2 * i >= rows) return;
-    StoreRowBytes(dst + 2 * i * dst_stride, byte_rows.Even(i), cols);
+    StoreRowBytes(dst, Bytes::template Half<0>(pairs[i]), cols);
     if (2 * i + 1 >= rows) return;
-    StoreRowBytes(dst + (2 * i + 1) * dst_stride, byte_rows.Odd(i), cols);
+    StoreRowBytes(dst + dst_stride, Bytes::template Half<1>(pairs[i]), cols);
+    dst += 2 * dst_stride;
   }
 }
 
-// Writes rows of at most 8 bytes from 8 columns, which start 16-byte aligned
-// and `stride` apart, a multiple of 16.
+// The same of any number of rows.
 template <class V>
 void StoreTransposedBytes(const int8_t* columns, ptrdiff_t stride, int rows,
                           int cols, char* dst, ptrdiff_t dst_stride) {
