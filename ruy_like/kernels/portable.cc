@@ -13,6 +13,7 @@
 
 #include "ruy_like/float16.h"
 #include "ruy_like/kernels/epilogue/post_loops.h"
+#include "ruy_like/kernels/epilogue/requantize.h"
 #include "ruy_like/kernels/groups/group_ops_portable.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/pack/pack_routines.h"
@@ -30,17 +31,6 @@ static_assert(FLT_EVAL_METHOD == 0,
 constexpr int kTile = 4;
 
 // ## Epilogue
-
-int32_t Scale(int32_t acc, int32_t fixedpoint, int32_t exponent, bool twice) {
-  const int shift = 31 - exponent;
-  int64_t scaled = static_cast<int64_t>(acc) * fixedpoint +
-                   (static_cast<int64_t>(1) << (shift - 1));
-  if (twice && exponent < 0) scaled += acc < 0 ? -(1 << 30) : 1 << 30;
-  scaled >>= shift;
-  if (scaled > INT32_MAX) return INT32_MAX;
-  if (scaled < INT32_MIN) return INT32_MIN;
-  return static_cast<int32_t>(scaled);
-}
 
 // Apart, like all that few calls ask for: else every element pays for it.
 RUY_LIKE_NOINLINE uint32_t ZeroPointTerms(ptrdiff_t row, ptrdiff_t col,
@@ -124,8 +114,8 @@ RUY_LIKE_ALWAYS_INLINE int64_t DstValue(uint32_t raw, const Dst*, ptrdiff_t row,
   int64_t value = static_cast<int32_t>(sum);
   if (e.output == Output::kFixedPoint) {
     const ptrdiff_t multiplier = e.per_channel ? channel : 0;
-    value = Scale(static_cast<int32_t>(sum), e.fixedpoint[multiplier],
-                  e.exponent[multiplier], e.rounds_twice);
+    value = ScaleOne(static_cast<int32_t>(sum), e.fixedpoint[multiplier],
+                     e.exponent[multiplier], e.rounds_twice);
   }
   value += e.dst_zero_point;
   if (value < e.clamp_min) return e.clamp_min;

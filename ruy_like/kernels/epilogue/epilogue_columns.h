@@ -92,13 +92,17 @@ RUY_LIKE_ALWAYS_INLINE RowTerms<V, kScaling> LoadRowTerms(const EpilogueArgs& e,
   RowTerms<V, kScaling> terms;
   terms.addends = Addends<V>(0, e.channels_are_rows ? bias : nullptr,
                              e.rhs_zero_point, e.lhs_sums, offset, n);
-  if (e.per_channel && e.channels_are_rows) {
-    terms.scaler.Prepare(e.fixedpoint + offset, e.exponent + offset,
-                         e.rounds_twice, V::FirstLanes(n));
-  } else {
-    const ptrdiff_t channel = e.per_channel ? col0 : 0;
-    terms.scaler.PrepareOne(e.fixedpoint + channel, e.exponent + channel,
-                            e.rounds_twice);
+  if constexpr (kScaling != Scaling::kIdentity) {
+    if (e.per_channel && e.channels_are_rows) {
+      const typename V::Mask mask = V::FirstLanes(n);
+      terms.scaler.Prepare(V::LoadMasked(e.fixedpoint + offset, mask),
+                           V::LoadMasked(e.exponent + offset, mask),
+                           e.rounds_twice);
+    } else {
+      const ptrdiff_t channel = e.per_channel ? col0 : 0;
+      terms.scaler.Prepare(V::Set(e.fixedpoint[channel]),
+                           V::Set(e.exponent[channel]), e.rounds_twice);
+    }
   }
   return terms;
 }

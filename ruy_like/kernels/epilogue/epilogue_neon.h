@@ -39,17 +39,10 @@ namespace {
 
 // What all specialisations hold.
 struct NeonMultipliers {
-  RUY_LIKE_ALWAYS_INLINE void Prepare(const int32_t* fixedpoint,
-                                      const int32_t* exponent, bool twice,
-                                      int lanes) {
-    fixedpoint_ = SimdNeon::LoadMasked(fixedpoint, lanes);
-    exponent_ = SimdNeon::LoadMasked(exponent, lanes);
-    twice_ = twice;
-  }
-  RUY_LIKE_ALWAYS_INLINE void PrepareOne(const int32_t* fixedpoint,
-                                         const int32_t* exponent, bool twice) {
-    fixedpoint_ = vdupq_n_s32(*fixedpoint);
-    exponent_ = vdupq_n_s32(*exponent);
+  RUY_LIKE_ALWAYS_INLINE void Prepare(int32x4_t fixedpoint, int32x4_t exponent,
+                                      bool twice) {
+    fixedpoint_ = fixedpoint;
+    exponent_ = exponent;
     twice_ = twice;
   }
 
@@ -93,15 +86,6 @@ struct Scaler<SimdNeon, Scaling::kSaturating> : NeonMultipliers {
         vmovl_high_s32(shift));
     return vqmovn_high_s64(vqmovn_s64(low), high);
   }
-};
-
-template <>
-struct Scaler<SimdNeon, Scaling::kIdentity> {
-  RUY_LIKE_ALWAYS_INLINE void Prepare(const int32_t*, const int32_t*, bool,
-                                      int) {}
-  RUY_LIKE_ALWAYS_INLINE void PrepareOne(const int32_t*, const int32_t*, bool) {
-  }
-  RUY_LIKE_ALWAYS_INLINE int32x4_t Apply(int32x4_t x) const { return x; }
 };
 
 #if !RUY_LIKE_NEON_64

@@ -67,50 +67,24 @@ RUY_LIKE_ALWAYS_INLINE Scaling ChooseScaling(const EpilogueArgs& e) {
   return Scaling::kSaturating;
 }
 
+// kernel.h's formula in 64-bit scalars.
+RUY_LIKE_ALWAYS_INLINE int32_t ScaleOne(int32_t acc, int32_t fixedpoint,
+                                        int32_t exponent, bool twice) {
+  const int shift = 31 - exponent;
+  int64_t scaled = static_cast<int64_t>(acc) * fixedpoint +
+                   (static_cast<int64_t>(1) << (shift - 1));
+  if (twice && exponent < 0) scaled += acc < 0 ? -(1 << 30) : 1 << 30;
+  scaled >>= shift;
+  return scaled > INT32_MAX   ? INT32_MAX
+         : scaled < INT32_MIN ? INT32_MIN
+                              : static_cast<int32_t>(scaled);
+}
+
 // Multipliers of one row vector (or of one column) and their application.
 template <class V, Scaling kScaling>
 struct Scaler {
   typedef typename V::Int Int;
 
-  // A multiplier for each lane.
-  RUY_LIKE_ALWAYS_INLINE void Prepare(const int32_t* fixedpoint,
-                                      const int32_t* exponent, bool twice,
-                                      typename V::Mask mask) {
-    Prepare(V::LoadMasked(fixedpoint, mask), V::LoadMasked(exponent, mask),
-            twice);
-  }
-  // One for all lanes.
-  RUY_LIKE_ALWAYS_INLINE void PrepareOne(const int32_t* fixedpoint,
-                                         const int32_t* exponent, bool twice) {
-    Prepare(V::Set(*fixedpoint), V::Set(*exponent), twice);
-  }
-
-  RUY_LIKE_ALWAYS_INLINE Int Apply(Int x) const {
-    Int even = V::MulEven(x, fixedpoint_even_);
-    Int odd = V::MulEven(V::OddToEven(x), fixedpoint_odd_);
-    if (kScaling == Scaling::kSmall) {
-      return V::ShiftRightArith(
-          V::Add(V::InterleaveHigh(even, odd), round_high_), shift_high_);
-    }
-    even = V::Add64(even, round_even_);
-    odd = V::Add64(odd, round_odd_);
-    if (kScaling == Scaling::kSaturating) {
-      const Int negative = V::ShiftRightArith(x, V::Set(31));
-      const Int sign = V::Sub(V::Add(negative, negative), V::Set(-1));
-      even = V::Add64(even, V::MulEven(sign, nudge_even_));
-      odd = V::Add64(odd, V::MulEven(V::OddToEven(sign), nudge_odd_));
-      even = V::SaturateToInt32(V::ShiftRightArith64(even, shift_even_));
-      odd = V::SaturateToInt32(V::ShiftRightArith64(odd, shift_odd_));
-      return V::InterleaveLow(even, odd);
-    }
-    if (kScaling == Scaling::kUpToZero) {
-      even = V::ShiftLeft64(even, shift_even_);
-      odd = V::ShiftLeft64(odd, shift_odd_);
-    }
-    return V::ShiftRightArith(V::InterleaveHigh(even, odd), shift_high_);
-  }
-
- private:
   RUY_LIKE_ALWAYS_INLINE void Prepare(Int fixedpoint, Int exponent,
                                       bool twice) {
     fixedpoint_even_ = fixedpoint;
@@ -145,6 +119,32 @@ struct Scaler {
     }
   }
 
+  RUY_LIKE_ALWAYS_INLINE Int Apply(Int x) const {
+    Int even = V::MulEven(x, fixedpoint_even_);
+    Int odd = V::MulEven(V::OddToEven(x), fixedpoint_odd_);
+    if (kScaling == Scaling::kSmall) {
+      return V::ShiftRightArith(
+          V::Add(V::InterleaveHigh(even, odd), round_high_), shift_high_);
+    }
+    even = V::Add64(even, round_even_);
+    odd = V::Add64(odd, round_odd_);
+    if (kScaling == Scaling::kSaturating) {
+      const Int negative = V::ShiftRightArith(x, V::Set(31));
+      const Int sign = V::Sub(V::Add(negative, negative), V::Set(-1));
+      even = V::Add64(even, V::MulEven(sign, nudge_even_));
+      odd = V::Add64(odd, V::MulEven(V::OddToEven(sign), nudge_odd_));
+      even = V::SaturateToInt32(V::ShiftRightArith64(even, shift_even_));
+      odd = V::SaturateToInt32(V::ShiftRightArith64(odd, shift_odd_));
+      return V::InterleaveLow(even, odd);
+    }
+    if (kScaling == Scaling::kUpToZero) {
+      even = V::ShiftLeft64(even, shift_even_);
+      odd = V::ShiftLeft64(odd, shift_odd_);
+    }
+    return V::ShiftRightArith(V::InterleaveHigh(even, odd), shift_high_);
+  }
+
+ private:
   Int fixedpoint_even_, fixedpoint_odd_;
   Int round_even_, round_odd_;
   Int nudge_even_, nudge_odd_;  // of a second rounding: 2^30 or 0
@@ -152,13 +152,10 @@ struct Scaler {
   Int round_high_, shift_high_;
 };
 
+// Needs no multipliers.
 template <class V>
 struct Scaler<V, Scaling::kIdentity> {
   typedef typename V::Int Int;
-  RUY_LIKE_ALWAYS_INLINE void Prepare(const int32_t*, const int32_t*, bool,
-                                      typename V::Mask) {}
-  RUY_LIKE_ALWAYS_INLINE void PrepareOne(const int32_t*, const int32_t*, bool) {
-  }
   RUY_LIKE_ALWAYS_INLINE Int Apply(Int x) const { return x; }
 };
 
