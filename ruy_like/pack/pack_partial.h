@@ -58,13 +58,6 @@ void CopyPadded(char* dst, const char* src, int count) {
   }
 }
 
-RUY_LIKE_ALWAYS_INLINE __m256i LoadQuads(const int32_t* src, int count) {
-  return _mm256_maskz_loadu_epi32((1u << count) - 1u, src);
-}
-RUY_LIKE_ALWAYS_INLINE void StoreQuads(int32_t* dst, int count, __m256i a) {
-  _mm256_mask_storeu_epi32(dst, (1u << count) - 1u, a);
-}
-
 #else  // __AVX512BW__
 
 template <typename T>
@@ -110,13 +103,6 @@ void CopyPadded(char* dst, const char* src, int count) {
   }
 }
 
-RUY_LIKE_ALWAYS_INLINE __m256i LoadQuads(const int32_t* src, int count) {
-  return _mm256_maskload_epi32(src, Simd256::FirstLanes(count));
-}
-RUY_LIKE_ALWAYS_INLINE void StoreQuads(int32_t* dst, int count, __m256i a) {
-  _mm256_maskstore_epi32(dst, Simd256::FirstLanes(count), a);
-}
-
 #endif  // __AVX512BW__
 
 // Operations of both widths; pack_ymm.h explains the terms.
@@ -155,6 +141,13 @@ struct PackRegisters : Simd {
   }
   RUY_LIKE_ALWAYS_INLINE static Reg Add32(Reg a, Reg b) {
     return Simd::Add(a, b);
+  }
+  RUY_LIKE_ALWAYS_INLINE static Reg LoadSums(const int32_t* sums, int columns) {
+    return Simd::LoadMasked(sums, Simd::FirstLanes(columns));
+  }
+  RUY_LIKE_ALWAYS_INLINE static void StoreSums(int32_t* sums, int columns,
+                                               Reg a) {
+    Simd::Store(sums, a, columns);
   }
 
   // Writes one block in the layout F, whose depth groups are quads, pairs of

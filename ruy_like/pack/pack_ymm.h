@@ -114,18 +114,11 @@ struct Ymm : PackRegisters<Simd256> {
     return _mm256_extracti128_si256(a, 1);
   }
 
-  RUY_LIKE_ALWAYS_INLINE static Reg LoadSums(const int32_t* sums, int columns) {
-    return LoadQuads(sums, columns);
-  }
   RUY_LIKE_ALWAYS_INLINE static void StoreSums(int32_t* sums, int columns,
                                                Reg a) {
-    if (columns == kColumns) {
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(sums), a);
-    } else if (columns == 6) {  // whole panels of 6; masked stores are slow
-      Store6(reinterpret_cast<char*>(sums), a);
-    } else {
-      StoreQuads(sums, columns, a);
-    }
+    // Whole panels of 6; masked stores are slow.
+    if (columns == 6) return Store6(reinterpret_cast<char*>(sums), a);
+    PackRegisters::StoreSums(sums, columns, a);
   }
 
  private:

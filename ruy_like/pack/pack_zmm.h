@@ -83,14 +83,6 @@ struct Zmm : PackRegisters<Simd512> {
   RUY_LIKE_ALWAYS_INLINE static __m256i HighHalf(Reg a) {
     return _mm512_extracti64x4_epi64(a, 1);
   }
-
-  RUY_LIKE_ALWAYS_INLINE static Reg LoadSums(const int32_t* sums, int columns) {
-    return _mm512_maskz_loadu_epi32(FirstLanes(columns), sums);
-  }
-  RUY_LIKE_ALWAYS_INLINE static void StoreSums(int32_t* sums, int columns,
-                                               Reg a) {
-    _mm512_mask_storeu_epi32(sums, FirstLanes(columns), a);
-  }
 };
 
 }  // namespace
