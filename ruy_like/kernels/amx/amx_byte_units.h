@@ -268,9 +268,9 @@ class ByteUnits {
 };
 
 // All units of a block, without tile products in between.
-template <bool kPerVector>
-RUY_LIKE_NOINLINE void RunUnitsAlone(const UnitArgs& args) {
-  ByteUnits<kPerVector> units(args);
+template <class Units, class Args>
+RUY_LIKE_NOINLINE void RunUnitsAlone(const Args& args) {
+  Units units(args);
   for (int round = 0; round < kRounds; ++round) {
     units.template Run<0>();
     units.template Run<1>();

@@ -77,12 +77,6 @@ class FloatUnits {
   V::Float bias_[4];
 };
 
-// All units of a block, without tile products in between.
-RUY_LIKE_NOINLINE void RunFloatUnitsAlone(const FloatUnitArgs& args) {
-  FloatUnits units(args);
-  for (int unit = 0; unit < kUnits; ++unit) units.Run<0>();
-}
-
 }  // namespace
 }  // namespace ruy_like::kernels
 

@@ -233,8 +233,7 @@ RUY_LIKE_NOINLINE void StoreBytes(const Block& block, const CallState& s) {
 RUY_LIKE_NOINLINE void FinishBlock(const Block& block, CallState* s) {
   if (block.cols == 0) return;
   if (IsWholeFloatBlock(block, *s)) {
-    RunFloatUnitsAlone(FloatUnitsOf(block, *s));
-    return;
+    return RunUnitsAlone<FloatUnits>(FloatUnitsOf(block, *s));
   }
   if (s->route == EpilogueRoute::kSquares ||
       s->route == EpilogueRoute::kFloats) {
@@ -243,9 +242,9 @@ RUY_LIKE_NOINLINE void FinishBlock(const Block& block, CallState* s) {
     return;
   }
   if (s->route == EpilogueRoute::kBytesByRow) {
-    RunUnitsAlone<false>(UnitsOf(block, s));
+    RunUnitsAlone<ByteUnits<false>>(UnitsOf(block, s));
   } else {
-    RunUnitsAlone<true>(UnitsOf(block, s));
+    RunUnitsAlone<ByteUnits<true>>(UnitsOf(block, s));
   }
   StoreBytes(block, *s);
 }
