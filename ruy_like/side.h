@@ -26,6 +26,13 @@ struct SidePair {
   }
 };
 
+// f(side) of either, in code of its own each.
+template <typename F>
+inline __attribute__((always_inline)) void ForBothSides(const F& f) {
+  f(Side::kLhs);
+  f(Side::kRhs);
+}
+
 }  // namespace ruy_like
 
 #endif  // RUY_LIKE_SIDE_H_

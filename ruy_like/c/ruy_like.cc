@@ -142,7 +142,6 @@ RUY_LIKE_INLINE absl::Status ReadMatrix(const char* name,
   erased->cache_policy = static_cast<CachePolicy>(given->cache_policy);
   erased->value_range = static_cast<ValueRange>(given->value_range);
   erased->zero_point = given->zero_point;
-  erased->zero_point_is_integer = true;
   MakeSimpleLayout(given->rows, given->cols, static_cast<Order>(given->order),
                    &erased->layout);
   if (given->stride != 0) erased->layout.set_stride(given->stride);

@@ -353,7 +353,6 @@ void EraseWeights(const PackedGroupWeights& weights, Side side,
   erased->scalar = image->scalar;
   erased->data_is_const = true;
   erased->cache_policy = CachePolicy::kNeverCache;
-  erased->zero_point_is_integer = true;
   MakeSimpleLayout(side == Side::kLhs ? image->width : image->depth,
                    side == Side::kLhs ? image->depth : image->width,
                    Order::kColMajor, &erased->layout);

@@ -57,7 +57,7 @@ inline void AddMatrix(const ErasedMatrix& a, const ErasedMatrix& kept,
                       Difference* difference) {
   // Names all members, so that a new one does not compile until it is compared.
   const auto& [data, scalar, data_is_const, cache_policy, value_range,
-               zero_point, zero_point_is_integer, layout, packed] = a;
+               zero_point, layout, packed] = a;
   difference->Add(scalar, kept.scalar);
   if (is_dst) {
     difference->Add(data_is_const, false);
@@ -67,7 +67,6 @@ inline void AddMatrix(const ErasedMatrix& a, const ErasedMatrix& kept,
     difference->Add(IdOf(packed), kept_id);
   }
   difference->Add(zero_point, kept.zero_point);
-  difference->Add(zero_point_is_integer, true);
   difference->Add(layout.rows(), kept.layout.rows());
   difference->Add(layout.cols(), kept.layout.cols());
   difference->Add(layout.stride(), kept.layout.stride());
@@ -149,6 +148,9 @@ RUY_LIKE_HOT bool KeptCall::RunAgain(const MulCall& call, ContextImpl* context,
     std::int8_t& max_exponent = params.epilogue.max_exponent;
     if (call.is_valid) {
       max_exponent = call.max_exponent;
+    } else if (!params.epilogue.per_channel &&
+               SignsOfMultiplier(call.fixedpoint, call.exponent) >= 0) {
+      max_exponent = kOrdinaryExponent;
     } else if (!ValidateMultipliers(call, &max_exponent).ok()) {
       return false;
     }
@@ -164,7 +166,7 @@ RUY_LIKE_HOT absl::Status KeptCall::Run(const MulCall& call,
   is_kept_ = false;
   MakeTrMulParams(call, max_exponent, product_.params());
   absl::Status status = product_.Run(call.max_num_threads, context);
-  if (status.ok() && product_.CanRunAgain()) {
+  if (status.ok() && product_.KeepCalls()) {
     is_kept_ = true;
     packed_id_ = {IdOf(call.lhs.packed), IdOf(call.rhs.packed)};
     generation_ = context->plans.generation();

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 #include "absl/base/attributes.h"
 #include "ruy_like/base/hot.h"
@@ -195,10 +194,16 @@ Addresses AddressesOf(const MulCall& call) {
 
 RUY_LIKE_HOT void SetAddresses(const MulCall& call, bool swap_sides,
                                TrMulParams* params) {
-  Addresses addresses = AddressesOf(call);
-  if (swap_sides) std::swap(addresses[kLhsTerm], addresses[kRhsTerm]);
-  SetAddresses(addresses, params);
+  // Not by Addresses, which would take as many instructions as all of this.
+  params->side.lhs.data = swap_sides ? call.rhs.data : call.lhs.data;
+  params->side.rhs.data = swap_sides ? call.lhs.data : call.rhs.data;
   kernels::EpilogueArgs& epilogue = params->epilogue;
+  epilogue.dst = const_cast<void*>(call.dst.data);
+  epilogue.bias = call.bias;
+  if (call.post_ops != nullptr) {
+    params->post_ops.factor.data = call.factor;
+    params->post_ops.residual.data = call.residual;
+  }
   epilogue.fixedpoint = epilogue.exponent = nullptr;
   if (call.quantized) {
     epilogue.fixedpoint =

@@ -240,7 +240,6 @@ absl::Status CheckContents(const ImageHeader& header, Layout* layout) {
   ErasedMatrix matrix = {};
   matrix.scalar = header.scalar;
   matrix.layout = *layout;
-  matrix.zero_point_is_integer = true;
   matrix.zero_point = header.zero_point;
   if (Is8Bit(header.scalar)) {
     const int low = LowestOf8Bit(header.scalar);
@@ -352,7 +351,6 @@ void ErasePacked(const PackedMatrixBase& matrix, Scalar scalar,
   erased->data_is_const = true;
   erased->cache_policy = CachePolicy::kNeverCache;
   erased->value_range = ValueRange::kFull;
-  erased->zero_point_is_integer = true;
   erased->zero_point = matrix.erased_zero_point();
   MakeSimpleLayout(matrix.rows(), matrix.cols(), Order::kColMajor,
                    &erased->layout);

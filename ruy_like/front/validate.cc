@@ -53,10 +53,6 @@ std::string Describe(const char* name, const ErasedMatrix& matrix) {
 constexpr std::ptrdiff_t kMaxPad = sizeof(std::ptrdiff_t) < 8 ? 8 : 4096;
 constexpr std::ptrdiff_t kMaxScalarBytes = 8;
 
-// Where no exponent is above this, kernels have no use for a closer bound
-// (EpilogueArgs::max_exponent; kernels/epilogue/requantize.h).
-constexpr std::int8_t kOrdinaryExponent = -2;
-
 // Finding what is wrong is done for every call, and must not cost one of a few
 // elements much: it is inlined, and the wording is not.
 #define RUY_LIKE_INLINE ABSL_ATTRIBUTE_ALWAYS_INLINE inline
@@ -148,9 +144,10 @@ RUY_LIKE_INLINE absl::Status CheckPromises(const char* name,
 
 ABSL_ATTRIBUTE_COLD absl::Status ZeroPointError(const char* name,
                                                 const ErasedMatrix& matrix) {
-  return Invalid(
-      Describe(name, matrix), " must have zero point 0",
-      matrix.zero_point != 0 ? absl::StrCat(", not ", matrix.zero_point) : "");
+  return Invalid(Describe(name, matrix), " must have zero point 0",
+                 matrix.zero_point == kNotZero
+                     ? ""
+                     : absl::StrCat(", not ", matrix.zero_point));
 }
 
 // Wider operands than 8-bit ones are symmetric; a dst of any integers may have
@@ -158,9 +155,8 @@ ABSL_ATTRIBUTE_COLD absl::Status ZeroPointError(const char* name,
 RUY_LIKE_INLINE absl::Status CheckZeroPoint(const char* name,
                                             const ErasedMatrix& matrix,
                                             bool is_operand) {
-  const bool is_good = matrix.zero_point_is_integer &&
-                       (matrix.zero_point == 0 || Is8Bit(matrix.scalar) ||
-                        (!is_operand && !IsFloat(matrix.scalar)));
+  const bool is_good = matrix.zero_point == 0 || Is8Bit(matrix.scalar) ||
+                       (!is_operand && !IsFloat(matrix.scalar));
   return is_good ? absl::OkStatus() : ZeroPointError(name, matrix);
 }
 
@@ -276,14 +272,10 @@ absl::Status ValidateMultipliers(const MulCall& call,
     exponents = &call.exponent;
     count = 1;
   }
-  // One pass without branches, so that it vectorises: the signs of differences
-  // that are negative where something is wrong, or large.
+  // One pass without branches, so that it vectorises.
   std::int32_t signs = 0;
   for (std::ptrdiff_t i = 0; i < count; ++i) {
-    // Unsigned, because any int32 may stand there.
-    const std::uint32_t exponent = exponents[i];
-    signs |= fixedpoints[i] | static_cast<std::int32_t>(exponent + 31u) |
-             static_cast<std::int32_t>(kOrdinaryExponent - exponent);
+    signs |= SignsOfMultiplier(fixedpoints[i], exponents[i]);
   }
   *max_exponent = kOrdinaryExponent;
   return signs >= 0 ? absl::OkStatus()
@@ -395,7 +387,6 @@ ByteSpan SpanOfArray(const void* array, std::ptrdiff_t bytes) {
 // A matrix that post-ops read; one without elements if there is none.
 ErasedMatrix PostMatrix(const PostOperand& operand, const void* data) {
   ErasedMatrix matrix = {};
-  matrix.zero_point_is_integer = true;
   matrix.scalar = operand.scalar();
   matrix.data = data;
   if (!operand.is_none() && !operand.is_per_channel()) {

@@ -42,6 +42,18 @@ const PackedOperand* NothingPacked();
 // once.
 absl::Status Validate(const MulCall& call, std::int8_t* max_exponent);
 
+// Where no exponent is above this, kernels have no use for a closer bound
+// (EpilogueArgs::max_exponent; kernels/epilogue/requantize.h).
+constexpr std::int8_t kOrdinaryExponent = -2;
+// Negative for a multiplier that is wrong or has a larger exponent.
+inline std::int32_t SignsOfMultiplier(std::int32_t fixedpoint,
+                                      std::int32_t exponent) {
+  // Unsigned, because any int32 may stand there.
+  const std::uint32_t bits = exponent;
+  return fixedpoint | static_cast<std::int32_t>(bits + 31u) |
+         static_cast<std::int32_t>(kOrdinaryExponent - bits);
+}
+
 // The part of it that concerns multipliers; dst is quantized.
 absl::Status ValidateMultipliers(const MulCall& call,
                                  std::int8_t* max_exponent);

@@ -187,32 +187,46 @@ RUY_LIKE_HOT void PackedSide::PackLevels(std::ptrdiff_t start,
                                          std::int32_t* level_sums,
                                          char* scratch) const {
   PackArgs args;
-  // The padding is at the end.
-  args.depth = std::min(levels, operand->depth - level);
+  SetArgs(start, end, level, levels, panels, level_sums, &args);
   const PackTimer timer(&pack_ns);
-  const TraceSpan span(TraceSpan::kPack,
-                       shape->side == Side::kLhs ? "pack lhs" : "pack rhs",
-                       start, end, args.depth);
-  const std::ptrdiff_t column_step =
-      operand->depth_contiguous ? operand->stride : 1;
-  const std::ptrdiff_t level_step =
-      operand->depth_contiguous ? 1 : operand->stride;
-  args.src = static_cast<const char*>(operand->data) +
-             BytesOf(operand->scalar, start * column_step + level * level_step);
-  args.src_scalar = operand->scalar;
-  args.depth_contiguous = operand->depth_contiguous;
-  args.src_stride = operand->stride;
-  args.width = end - start;
-  args.dst = panels;
-  args.padded_depth = levels;
-  args.sums = level_sums;
   kernels::GroupPackArgs of_groups;
   if (groups != nullptr) {
     of_groups = *groups;
     MoveGroups(start, &args, &of_groups);
     of_groups.scratch = scratch;
   }
+  CallRoutine(args, start);
+}
+
+RUY_LIKE_HOT void PackedSide::CallRoutine(const PackArgs& args,
+                                          std::ptrdiff_t start) const {
+  const TraceSpan span(TraceSpan::kPack,
+                       shape->side == Side::kLhs ? "pack lhs" : "pack rhs",
+                       start, start + args.width, args.depth);
   shape->pack(&args);
+}
+
+RUY_LIKE_HOT void PackedSide::SetArgs(std::ptrdiff_t start, std::ptrdiff_t end,
+                                      std::ptrdiff_t level,
+                                      std::ptrdiff_t levels, void* panels,
+                                      std::int32_t* level_sums,
+                                      PackArgs* args) const {
+  // The padding is at the end.
+  args->depth = std::min(levels, operand->depth - level);
+  const std::ptrdiff_t column_step =
+      operand->depth_contiguous ? operand->stride : 1;
+  const std::ptrdiff_t level_step =
+      operand->depth_contiguous ? 1 : operand->stride;
+  args->src =
+      static_cast<const char*>(operand->data) +
+      BytesOf(operand->scalar, start * column_step + level * level_step);
+  args->src_scalar = operand->scalar;
+  args->depth_contiguous = operand->depth_contiguous;
+  args->src_stride = operand->stride;
+  args->width = end - start;
+  args->dst = panels;
+  args->padded_depth = levels;
+  args->sums = level_sums;
 }
 
 }  // namespace ruy_like

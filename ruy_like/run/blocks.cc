@@ -62,30 +62,41 @@ RUY_LIKE_HOT void Product::Work(int thread) {
 }
 
 // The epilogue begins with the piece.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void Product::SetKernelArgs(
+    const BlockExtent& piece, Levels levels, Panels lhs, Panels rhs,
+    const EpilogueArgs& epilogue, char* accum, KernelArgs* args) const {
+  args->lhs = lhs.data;
+  args->rhs = rhs.data;
+  args->lhs_stride_bytes = lhs.stride_bytes;
+  args->rhs_stride_bytes = rhs.stride_bytes;
+  args->rows = piece.end_row - piece.start_row;
+  args->cols = piece.end_col - piece.start_col;
+  args->depth = levels.count;
+  args->first_pass = levels.start == 0;
+  args->last_pass = levels.start + levels.count == plan_->kernel_depth;
+  args->accum = accum;
+  args->epilogue = &epilogue;
+}
+
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void Product::CallKernel(
+    const KernelArgs& args) const {
+  const kernels::Kernel& kernel = *plan_->choice.kernel;
+  const TraceSpan span(TraceSpan::kKernel, kernel.name, args.rows, args.depth,
+                       args.cols);
+  RoutineFor(kernel, params_.in_order)(&args);
+}
+
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void Product::RunKernel(
     const BlockExtent& piece, Levels levels, Panels lhs, Panels rhs,
     const EpilogueArgs& epilogue, char* accum) const {
-  const kernels::Kernel& kernel = *plan_->choice.kernel;
   KernelArgs args;
-  args.lhs = lhs.data;
-  args.rhs = rhs.data;
-  args.lhs_stride_bytes = lhs.stride_bytes;
-  args.rhs_stride_bytes = rhs.stride_bytes;
-  args.rows = piece.end_row - piece.start_row;
-  args.cols = piece.end_col - piece.start_col;
-  args.depth = levels.count;
-  args.first_pass = levels.start == 0;
-  args.last_pass = levels.start + levels.count == plan_->kernel_depth;
-  args.accum = accum;
-  args.epilogue = &epilogue;
+  SetKernelArgs(piece, levels, lhs, rhs, epilogue, accum, &args);
   kernels::GroupArgs groups;
   if (HasGroups()) {
     groups = GroupsAt(piece);
     args.groups = &groups;
   }
-  const TraceSpan span(TraceSpan::kKernel, kernel.name, args.rows, args.depth,
-                       args.cols);
-  RoutineFor(kernel, params_.in_order)(&args);
+  CallKernel(args);
 }
 
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void Product::RunPiece(
@@ -257,10 +268,26 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void Product::RunOneBlock(char* scratch) {
            scratch);
 }
 
-RUY_LIKE_HOT void Product::RunWhole() {
+// All of a small product, as calls with the same arguments but for addresses.
+RUY_LIKE_HOT void Product::SetCalls() {
+  for (const Side side : kSides) {
+    if (IsPackedOnce(side)) side_[side].SetArgs(&pack_args_[side]);
+  }
+  SetKernelArgs({0, plan_->map.rows, 0, plan_->map.cols},
+                {0, plan_->kernel_depth}, {nullptr, side_.lhs.stride_bytes},
+                {nullptr, side_.rhs.stride_bytes}, params_.epilogue, nullptr,
+                &kernel_args_);
+}
+
+RUY_LIKE_HOT void Product::RunCalls() {
   std::optional<ScopedFloatState> float_state;
   EnterFloatState(params_, &float_state);
-  RunOneBlock(thread_scratch_);
+  ForBothSides([&](Side side) {
+    if (IsPackedOnce(side)) side_[side].PackBy(&pack_args_[side]);
+  });
+  kernel_args_.lhs = side_.lhs.data;
+  kernel_args_.rhs = side_.rhs.data;
+  CallKernel(kernel_args_);
 }
 
 RUY_LIKE_HOT void Product::RunBlock(ptrdiff_t index, char* scratch) {
@@ -299,16 +326,17 @@ bool Product::IsOneCall() const {
 RUY_LIKE_HOT void Product::RunSeries(const Addresses& first,
                                      const ProductStep& step,
                                      ptrdiff_t count) const {
-  const BlockExtent whole = {0, plan_->map.rows, 0, plan_->map.cols};
-  const Levels levels = {0, plan_->kernel_depth};
   EpilogueArgs epilogue = params_.epilogue;
+  KernelArgs args;
+  SetKernelArgs({0, plan_->map.rows, 0, plan_->map.cols},
+                {0, plan_->kernel_depth}, {nullptr, side_.lhs.stride_bytes},
+                {nullptr, side_.rhs.stride_bytes}, epilogue, nullptr, &args);
   for (Addresses at = first;; at = Moved(at, step)) {
     epilogue.dst = const_cast<void*>(at[kDstTerm]);
     epilogue.bias = at[kBiasTerm];
-    RunKernel(whole, levels,
-              {static_cast<const char*>(at[kLhsTerm]), side_.lhs.stride_bytes},
-              {static_cast<const char*>(at[kRhsTerm]), side_.rhs.stride_bytes},
-              epilogue, nullptr);
+    args.lhs = at[kLhsTerm];
+    args.rhs = at[kRhsTerm];
+    CallKernel(args);
     if (--count == 0) return;
   }
 }

@@ -392,33 +392,54 @@ __attribute__((flatten)) RUY_LIKE_HOT absl::Status Product::Run(
   return status;
 }
 
-bool Product::CanRunAgain() const {
-  return !VerboseCall::IsOn() && plan_->is_small && unpacked_ == nullptr &&
-         params_.depth() > 0 && !HasGroups() &&
-         params_.post_op_needs == kernels::kNeedsNothing &&
-         !ReliesOnRanges(*plan_->choice.kernel) &&
-         !params_.side.lhs.broke_promise && !params_.side.rhs.broke_promise;
+bool Product::KeepCalls() {
+  if (VerboseCall::IsOn() || !plan_->is_small || unpacked_ != nullptr ||
+      params_.depth() == 0 || HasGroups() ||
+      params_.post_op_needs != kernels::kNeedsNothing ||
+      ReliesOnRanges(*plan_->choice.kernel) || params_.side.lhs.broke_promise ||
+      params_.side.rhs.broke_promise) {
+    return false;
+  }
+  SetCalls();
+  return true;
+}
+
+// False where a cached operand is no longer, or not yet, in the cache.
+bool Product::FindAgain(ContextImpl* context) {
+  bool found = true, any_is_cached = false;
+  ForBothSides([&](Side side) {
+    PackedSide& packed = side_[side];
+    if (plan_->side[side].source == SideSource::kInPlace) {
+      packed.data = static_cast<const char*>(packed.operand->data);
+    } else if (plan_->side[side].source == SideSource::kCached) {
+      const PrepackedCache::Value& value = context->prepacked_cache.Find(
+          KeyOf(*packed.operand, *packed.shape->format));
+      found = found && value != nullptr;
+      if (!found) return;
+      any_is_cached = true;
+      packed.Use(*value);
+      source_[side] = SideSource::kCached;
+    }
+  });
+  if (found && any_is_cached) InitSums();
+  return found;
 }
 
 // What the last run has set up stays right as long as the scratch memory does.
-__attribute__((flatten)) RUY_LIKE_HOT absl::Status Product::RunAgain(
-    ContextImpl* context) {
+RUY_LIKE_HOT absl::Status Product::RunAgain(ContextImpl* context) {
   const TraceSpan span(TraceSpan::kMul, "Mul", params_.rows(), params_.depth(),
                        params_.cols());
   const Plan& plan = *plan_;
   ScratchArena& arena = context->arena;
   if (!arena.Reserve(plan.scratch_bytes)) return NoMemoryError(params_);
   char* const scratch = static_cast<char*>(arena.Take(plan.scratch_bytes));
-  if (scratch != shared_scratch_ || !CanRepeat()) {
+  if (scratch != shared_scratch_ || !FindAgain(context)) {
     if (!TakeSides(scratch, Workers::kContexts, context)) {
       return NoMemoryError(params_);
     }
-  } else {
-    for (const Side side : kSides) {
-      if (source_[side] == SideSource::kInPlace) side_[side].ReadInPlace();
-    }
+    SetCalls();
   }
-  RunWhole();
+  RunCalls();
   context->SetLastUsed(plan.choice, 1);
   if (HasPackedToKeep()) Report(context);
   return absl::OkStatus();

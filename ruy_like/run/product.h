@@ -23,6 +23,7 @@
 #include "ruy_like/diagnostics/verbose.h"
 #include "ruy_like/kernels/groups/group_args.h"
 #include "ruy_like/kernels/kernel.h"
+#include "ruy_like/pack/pack.h"
 #include "ruy_like/packed/packed_side.h"
 #include "ruy_like/packed/prepacked_cache.h"
 #include "ruy_like/plan/context_impl.h"
@@ -92,10 +93,10 @@ class Product final {
   absl::Status Run(int call_limit, ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
 
-  // Whether RunAgain is possible after Run: a small product that relies on
-  // nothing but sizes, types and operands that are packed, and of which nothing
-  // is printed.
-  bool CanRunAgain() const;
+  // After Run: prepares RunAgain, if that is possible: for a small product that
+  // relies on nothing but sizes, types and operands that are packed, and of
+  // which nothing is printed.
+  bool KeepCalls();
   // Once more, after the caller has changed addresses in *params, whose sides
   // are the kernel's now (plan()). With the plans' generation that Run left.
   absl::Status RunAgain(ContextImpl* context)
@@ -172,6 +173,8 @@ class Product final {
   bool HasPackedToKeep() const {
     return source_.lhs == SideSource::kKept || source_.rhs == SideSource::kKept;
   }
+  bool FindAgain(ContextImpl* context)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
   void Advise(ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
   void InitSide(Side side, char* scratch);
@@ -212,7 +215,12 @@ class Product final {
 
   // In blocks.cc.
   std::ptrdiff_t NextBlock();
-  void RunWhole();
+  void SetKernelArgs(const BlockExtent& piece, Levels levels, Panels lhs,
+                     Panels rhs, const kernels::EpilogueArgs& epilogue,
+                     char* accum, kernels::KernelArgs* args) const;
+  void CallKernel(const kernels::KernelArgs& args) const;
+  void SetCalls();
+  void RunCalls();
   void RunOneBlock(char* scratch);
   bool TryPack(Side side, std::ptrdiff_t part, std::ptrdiff_t start,
                std::ptrdiff_t end, char* scratch);
@@ -249,6 +257,9 @@ class Product final {
   // PackStatus of each part of sides that are packed once, by a product of
   // several blocks.
   SidePair<std::atomic<std::uint8_t>*> pack_status_;
+  // For RunAgain: the calls of routines that are all of a small product.
+  SidePair<kernels::PackArgs> pack_args_;
+  kernels::KernelArgs kernel_args_;
   // With group-scaled weights: of the whole product.
   kernels::GroupArgs groups_;
   kernels::GroupPackArgs group_packing_;

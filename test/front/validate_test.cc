@@ -111,7 +111,7 @@ void Disturb(Rng& random, Buffers* buffers, MulCall* call) {
       matrix->zero_point = OneOf(random, {-5, 0, 5});
       break;
     case 7:
-      matrix->zero_point_is_integer = false;
+      matrix->zero_point = kNotZero;
       break;
     case 8:
       call->dst.data_is_const = true;
@@ -228,7 +228,6 @@ bool IsValid(const MulCall& call) {
         static_cast<double>(PTRDIFF_MAX)) {
       return false;
     }
-    if (!matrix->zero_point_is_integer) return false;
     const bool may_have_zero_point =
         Is8Bit(matrix->scalar) ||
         (matrix == &call.dst && !IsFloat(matrix->scalar));

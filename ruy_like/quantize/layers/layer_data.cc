@@ -208,8 +208,6 @@ void Layer::DescribeProduct() {
   product_.rhs.zero_point = input.zero_point;
   if (in == Scalar::kI8) product_.rhs.value_range = RangeOfInt8(input);
   product_.dst.scalar = out;
-  product_.rhs.zero_point_is_integer = product_.dst.zero_point_is_integer =
-      true;
   product_.float_sums = FloatSums::kOfContext;
   product_.family = FamilyOf(Scalar::kI8, in, Scalar::kI32, out);
   product_.accum_scalar = Scalar::kI32;
