@@ -119,12 +119,12 @@ RUY_LIKE_ALWAYS_INLINE void PackPlainPanel(const PackArgs& args,
   }
 }
 
-// Packs the blocks of any other panel.
-template <typename F>
+// Packs the blocks of any other panel. kSums: bytes, of which sums are wanted.
+// kWhole: all columns exist.
+template <typename F, bool kSums, bool kWhole>
 class PanelPacker {
   typedef typename F::V V;
   static constexpr int kWidth = F::kWidth;
-  static constexpr bool kSums = F::kSrcBytes == 1;
   // Blocks whose bytes are summed in 16-bit lanes: a lane adds two of each.
   static constexpr ptrdiff_t kStretch = 64;
 
@@ -208,7 +208,7 @@ class PanelPacker {
   }
   RUY_LIKE_ALWAYS_INLINE int32x4_t Clear(uint8x16_t column, int w,
                                          int16x8_t* sum) const {
-    if (w > 0) column = vandq_u8(column, mask_[w]);
+    if (w > 0 && !kWhole) column = vandq_u8(column, mask_[w]);
     if (kSums) *sum = vpadalq_s8(*sum, vreinterpretq_s8_u8(column));
     return vreinterpretq_s32_u8(column);
   }
@@ -227,14 +227,15 @@ class PanelPacker {
 };
 
 // A panel of `columns` columns.
-template <typename F>
+template <typename F, bool kSums, bool kWhole>
 RUY_LIKE_NOINLINE void PackAnyPanel(const PackArgs& args, const char* src,
                                     int columns, bool shifts, char* dst,
                                     int32_t* sums) {
   const ptrdiff_t bytes = args.depth * F::kSrcBytes;
   const ptrdiff_t whole = bytes & -16;
   const ptrdiff_t panel_bytes = args.padded_depth * F::kWidth * F::kPackedBytes;
-  PanelPacker<F> packer(src, args.src_stride * F::kSrcBytes, columns, shifts);
+  PanelPacker<F, kSums, kWhole> packer(src, args.src_stride * F::kSrcBytes,
+                                       columns, shifts);
   packer.PackWhole(whole, dst);
   ptrdiff_t written = whole / 16 * F::kBlockBytes;
   if (whole < bytes) {
@@ -243,7 +244,7 @@ RUY_LIKE_NOINLINE void PackAnyPanel(const PackArgs& args, const char* src,
     written += F::kBlockBytes;
   }
   ZeroFrom(dst, written, panel_bytes);
-  if (sums != nullptr) packer.StoreSums(columns, sums);
+  packer.StoreSums(columns, sums);
 }
 
 // Whether PackColumnPanels() packs all depth-contiguous sources; else only
@@ -252,10 +253,10 @@ template <typename F>
 constexpr bool kPacksAllColumns = F::kPackedBytes == F::kSrcBytes &&
                                   (F::kSrcBytes == 1 || F::kSrcBytes == 4);
 
-// Packs panel after panel, or returns false and does nothing.
+// Packs a depth-contiguous source, panel after panel, or returns false and does
+// nothing.
 template <typename F>
 RUY_LIKE_ALWAYS_INLINE bool PackColumnPanels(const PackArgs* args) {
-  if (!args->depth_contiguous) return false;
   const bool shifts = F::kSrcBytes == 1 && args->src_scalar != Scalar::kI8;
   int32_t* const sums = F::Packed::kHasSums ? args->sums : nullptr;
   const bool plain = sums == nullptr && !shifts &&
@@ -273,8 +274,22 @@ RUY_LIKE_ALWAYS_INLINE bool PackColumnPanels(const PackArgs* args) {
     if (plain && columns == F::kWidth) {
       PackPlainPanel<F>(*args, src, dst);
     } else if constexpr (kPacksAllColumns<F>) {
-      PackAnyPanel<F>(*args, src, columns, shifts, dst,
-                      sums == nullptr ? nullptr : sums + first);
+      // A select of the function would take more instructions.
+      const bool whole = columns == F::kWidth;
+      if (sums == nullptr && whole) {
+        PackAnyPanel<F, false, true>(*args, src, columns, shifts, dst, nullptr);
+      } else if (sums == nullptr) {
+        PackAnyPanel<F, false, false>(*args, src, columns, shifts, dst,
+                                      nullptr);
+      } else if constexpr (F::kSrcBytes == 1) {
+        if (whole) {
+          PackAnyPanel<F, true, true>(*args, src, columns, shifts, dst,
+                                      sums + first);
+        } else {
+          PackAnyPanel<F, true, false>(*args, src, columns, shifts, dst,
+                                       sums + first);
+        }
+      }
     }
     src += panel_stride;
     dst += args->padded_depth * F::kWidth * F::kPackedBytes;

@@ -173,6 +173,12 @@ void PackWidthContiguous(const PackArgs* args,
       if (levels == kChunkLevels && rest >= V::kColumns) {
         sums = PackRows<F, kChunkLevels / F::kBlockLevels>(
             rows, stride, transform, sums, panel);
+      } else if (F::kBlockLevels < kChunkLevels && rest >= V::kColumns &&
+                 levels % F::kBlockLevels == 0) {
+        for (ptrdiff_t i = 0; i < levels; i += F::kBlockLevels) {
+          sums = PackRows<F, 1>(rows + i * stride, stride, transform, sums,
+                                panel + i * level_bytes);
+        }
       } else {
         sums = PackEdgeRows<F>(rows, stride, levels, count, transform, sums,
                                panel, panel_bytes - k * level_bytes);

@@ -185,10 +185,8 @@ RUY_LIKE_ALWAYS_INLINE ptrdiff_t PackRowPanels(const PackArgs* args) {
 template <typename F>
 RUY_LIKE_ALWAYS_INLINE void PackNeon(const PackArgs* args) {
   // A single column of adjacent elements has both orders.
-  PackArgs column = *args;
-  if (args->width == 1 && args->src_stride == 1) column.depth_contiguous = true;
-  if (column.depth_contiguous) {
-    if (!PackColumnPanels<F>(&column)) Pack<F>(args);
+  if (args->depth_contiguous || (args->width == 1 && args->src_stride == 1)) {
+    if (!PackColumnPanels<F>(args)) Pack<F>(args);
     return;
   }
   const ptrdiff_t done = PackRowPanels<F>(args);
