@@ -55,6 +55,26 @@ TEST_P(ExtremeValuesTest, FillsAndZeroPoints) {
   }
 }
 
+// 4096 levels are the most of which NEON's int8 tiles keep sums in 16 bits.
+TEST_P(ExtremeValuesTest, DeepSums) {
+  constexpr Shape kShapes[] = {{8, 4096, 4}, {4, 4096, 12}, {7, 4112, 9}};
+  for (const Types& types : IntegerTypes()) {
+    if (types.dst != Scalar::kI32 || !Is8Bit(types.lhs) || !Is8Bit(types.rhs)) {
+      continue;
+    }
+    for (const Fill lhs_fill : kFills) {
+      for (const Fill rhs_fill : kFills) {
+        for (const auto& shape : kShapes) {
+          MulProblem p = MakeProblem(types, shape);
+          p.lhs.fill = lhs_fill;
+          p.rhs.fill = rhs_fill;
+          ASSERT_TRUE(CheckProblem(p, &context_));
+        }
+      }
+    }
+  }
+}
+
 TEST_P(ExtremeValuesTest, ZeroPointsOfDst) {
   for (const Types& types : IntegerTypes()) {
     for (const std::int64_t zero_point :

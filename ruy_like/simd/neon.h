@@ -99,6 +99,9 @@ RUY_LIKE_ALWAYS_INLINE int16x8_t vmlsl_high_s8(int16x8_t acc, int8x16_t a,
                                                int8x16_t b) {
   return vmlsl_s8(acc, vget_high_s8(a), vget_high_s8(b));
 }
+RUY_LIKE_ALWAYS_INLINE int16x8_t vaddw_high_s8(int16x8_t a, int8x16_t b) {
+  return vaddw_s8(a, vget_high_s8(b));
+}
 RUY_LIKE_ALWAYS_INLINE int16x8_t vqmovn_high_s32(int16x4_t low, int32x4_t x) {
   return vcombine_s16(low, vqmovn_s32(x));
 }

@@ -188,21 +188,25 @@ RUY_LIKE_ALWAYS_INLINE void StoreByteColumns(const int32_t* acc,
                                              int8_t* to, ptrdiff_t to_stride,
                                              Scale scale) {
   const NeonByteColumns<kVectors> columns(bounds);
-  for (int c = 0; c < cols; c += 2) {
-    // An odd last column is stored twice.
-    const int next = c + 1 == cols ? 0 : 1;
+  const auto store_two = [&](int a, int b) {
     int32x4_t two[2][kVectors];
     RUY_LIKE_UNROLL
     for (int v = 0; v < kVectors; ++v) {
       two[0][v] = vld1q_s32(acc + 4 * v);
-      two[1][v] = vld1q_s32(acc + next * acc_col_stride + 4 * v);
+      two[1][v] = vld1q_s32(acc + (b - a) * acc_col_stride + 4 * v);
     }
-    scale(c, two[0]);
-    scale(c + next, two[1]);
-    columns.StoreTwo(two[0], two[1], to, to + next * to_stride);
+    scale(a, two[0]);
+    scale(b, two[1]);
+    columns.StoreTwo(two[0], two[1], to, to + (b - a) * to_stride);
+  };
+  int c = 0;
+  for (; c + 1 < cols; c += 2) {
+    store_two(c, c + 1);
     acc += 2 * acc_col_stride;
     to += 2 * to_stride;
   }
+  // An odd last column is stored twice.
+  if (c < cols) store_two(c, c);
 }
 
 // Calls store(vectors, row) for whole vectors of rows, three at once or what is

@@ -23,7 +23,9 @@
 // whose sums lie in -32640 .. 32640. The excess, a row's sum of its upper-half
 // levels, is subtracted where tiles end. Both are made here, from panels of
 // plain elements: a rhs panel's complement once for its rows, the excess once
-// for all columns, of up to kMaxEpilogueVectors panels of rows at a time.
+// for all columns, of up to kMaxEpilogueVectors panels of rows at a time, on 64
+// bits by the first tile that reads the rows, if it is whole. Of a single lhs
+// panel the complement is made instead, and each tile sums up its columns.
 #ifndef RUY_LIKE_KERNELS_PANEL_PANEL_TILE_BYTES_NEON_H_
 #define RUY_LIKE_KERNELS_PANEL_PANEL_TILE_BYTES_NEON_H_
 
@@ -87,16 +89,34 @@ RUY_LIKE_ALWAYS_INLINE void AddLanes(const int32x4_t (&acc)[kCols][4],
   }
 }
 
-// kComplemented: the rhs's upper-half levels are complemented, and the
-// arguments are ComplementedTileArgs.
-template <bool kComplemented, class RhsSource, int kCols>
+// Sums over the upper half of each 16 levels, of four rows or columns.
+template <bool kWanted_>
+struct UpperSums {
+  static constexpr bool kWanted = kWanted_;
+  // Of at most kMaxLevels / 16 elements, sums do not overflow 16 bits.
+  RUY_LIKE_ALWAYS_INLINE void Add(int i, int8x16_t levels) {
+    if constexpr (kWanted) sums[i] = vaddw_high_s8(sums[i], levels);
+  }
+  RUY_LIKE_ALWAYS_INLINE int32x4_t Total() const {
+    return vpaddq_s32(vpaddq_s32(vpaddlq_s16(sums[0]), vpaddlq_s16(sums[1])),
+                      vpaddq_s32(vpaddlq_s16(sums[2]), vpaddlq_s16(sums[3])));
+  }
+
+  int16x8_t sums[4] = {};
+};
+
+// The side whose upper-half levels are complemented. Tiles with a complemented
+// rhs are given ComplementedTileArgs.
+enum class Complemented { kNeither, kLhs, kRhs };
+
+template <Complemented kComplemented, class RhsSource, int kCols>
 struct BytesTile {
   static void Run(const TileArgs& args) { RunInline(args); }
 
   static RUY_LIKE_ALWAYS_INLINE void RunInline(const TileArgs& args) {
     int32x4_t sums[kCols][1];
     Multiply(static_cast<const int8_t*>(args.lhs), args.rhs, args.steps, sums);
-    if constexpr (kComplemented) {
+    if constexpr (kComplemented == Complemented::kRhs) {
       const ComplementedTileArgs& complemented =
           static_cast<const ComplementedTileArgs&>(args);
       const int32x4_t excess = vld1q_s32(complemented.row_excess);
@@ -110,11 +130,14 @@ struct BytesTile {
     }
   }
 
-  // The sums of products of four rows and kCols columns.
+  // The sums of products of four rows and kCols columns. kSumsRows: writes the
+  // excess of the rows, too.
+  template <bool kSumsRows = false>
   static RUY_LIKE_ALWAYS_INLINE void Multiply(const int8_t* lhs,
                                               const RhsColumns& rhs_columns,
                                               ptrdiff_t steps,
-                                              int32x4_t (&sums)[kCols][1]) {
+                                              int32x4_t (&sums)[kCols][1],
+                                              int32_t* excess = nullptr) {
     if constexpr (kCols > kBytesColumnsAtOnce) {
       constexpr int kFirst = kBytesColumnsAtOnce;
       int32x4_t first[kFirst][1], rest[kCols - kFirst][1];
@@ -129,18 +152,22 @@ struct BytesTile {
         sums[c][0] = c < kFirst ? first[c][0] : rest[c - kFirst][0];
       }
     } else {
-      MultiplyAtOnce(lhs, rhs_columns, steps, sums);
+      MultiplyAtOnce<kSumsRows>(lhs, rhs_columns, steps, sums, excess);
     }
   }
 
  private:
+  static constexpr bool kSumsCols = kComplemented == Complemented::kLhs;
+
+  template <bool kSumsRows>
   static RUY_LIKE_ALWAYS_INLINE void MultiplyAtOnce(
       const int8_t* lhs, const RhsColumns& rhs_columns, ptrdiff_t steps,
-      int32x4_t (&sums)[kCols][1]) {
+      int32x4_t (&sums)[kCols][1], int32_t* excess) {
     int32x4_t acc[kCols][4];
+    UpperSums<kSumsRows || kSumsCols> upper;
     typename RhsSource::template Cursor<kCols> rhs(rhs_columns);
     if (steps > 0) {
-      Step<true>(&lhs, rhs, acc);
+      Step<true, kSumsRows>(&lhs, rhs, acc, upper);
     } else {
       RUY_LIKE_UNROLL
       for (int c = 0; c < kCols; ++c) {
@@ -148,24 +175,34 @@ struct BytesTile {
         for (int r = 0; r < 4; ++r) acc[c][r] = vdupq_n_s32(0);
       }
     }
+    // By hand: compilers unroll no loop with KeepInOrder().
     for (--steps; steps > 0; --steps) {
       rhs.Advance();
-      Step<false>(&lhs, rhs, acc);
+      Step<false, kSumsRows>(&lhs, rhs, acc, upper);
     }
     AddLanes(acc, sums);
+    if constexpr (kSumsRows || kSumsCols) {
+      const int32x4_t total = upper.Total();
+      if (kSumsRows) vst1q_s32(excess, total);
+      RUY_LIKE_UNROLL
+      for (int c = 0; kSumsCols && c < kCols; ++c) {
+        sums[c][0] = vsubq_s32(sums[c][0], vdupq_n_s32(total[c]));
+      }
+    }
   }
 
   // The first step sets the accumulators, others add to them. Advances lhs.
-  template <bool kFirst>
+  template <bool kFirst, bool kSumsRows, class Upper>
   static RUY_LIKE_ALWAYS_INLINE void Step(
       const int8_t** lhs, const typename RhsSource::template Cursor<kCols>& rhs,
-      int32x4_t (&acc)[kCols][4]) {
+      int32x4_t (&acc)[kCols][4], Upper& upper) {
     RUY_LIKE_UNROLL
     for (int row = 0; row < 4; row += kBytesRowsAtOnce) {
       int8x16_t rows[kBytesRowsAtOnce];
       RUY_LIKE_UNROLL
       for (int r = 0; r < kBytesRowsAtOnce; ++r) {
         rows[r] = vld1q_s8(*lhs + 16 * r);
+        if (kSumsRows) upper.Add(row + r, rows[r]);
       }
       *lhs += 16 * kBytesRowsAtOnce;
       // 32-bit Arm's loads take no offset, but advance the pointer.
@@ -173,26 +210,49 @@ struct BytesTile {
       RUY_LIKE_UNROLL
       for (int c = 0; c < kCols; c += 2) {
         if (c + 1 < kCols) {
-          AddColumns<kFirst, 2>(rows, rhs, row, c, acc);
+          AddColumns<kFirst, 2>(rows, rhs, row, c, acc, upper);
         } else {
-          AddColumns<kFirst, 1>(rows, rhs, row, c, acc);
+          AddColumns<kFirst, 1>(rows, rhs, row, c, acc, upper);
         }
       }
     }
   }
 
-  // Rows from `row` and columns from `first` on. Dependent instructions stand
-  // apart, for cores that issue in order.
-  template <bool kFirst, int kColumns>
+  // Rows from `row` and columns from `first` on.
+  template <bool kFirst, int kColumns, class Upper>
   static RUY_LIKE_ALWAYS_INLINE void AddColumns(
       const int8x16_t (&rows)[kBytesRowsAtOnce],
       const typename RhsSource::template Cursor<kCols>& rhs, int row, int first,
-      int32x4_t (&acc)[kCols][4]) {
+      int32x4_t (&acc)[kCols][4], Upper& upper) {
+    // Loaded side by side, which takes one instruction.
     int8x16_t columns[kColumns];
-    int16x8_t products[kColumns][kBytesRowsAtOnce];
     RUY_LIKE_UNROLL
     for (int c = 0; c < kColumns; ++c) {
       columns[c] = vld1q_s8(rhs.Column(first + c));
+    }
+    RUY_LIKE_UNROLL
+    for (int c = 0; kSumsCols && row == 0 && c < kColumns; ++c) {
+      upper.Add(first + c, columns[c]);
+    }
+    if constexpr (Upper::kWanted && kColumns == 2) {
+      // More products at once would leave no registers for sums.
+      AddProducts<kFirst, 1>(rows, {columns[0]}, row, first, acc);
+      AddProducts<kFirst, 1>(rows, {columns[1]}, row, first + 1, acc);
+    } else {
+      AddProducts<kFirst, kColumns>(rows, columns, row, first, acc);
+    }
+  }
+
+  // Dependent instructions stand apart, for cores that issue in order.
+  template <bool kFirst, int kColumns>
+  static RUY_LIKE_ALWAYS_INLINE void AddProducts(
+      const int8x16_t (&rows)[kBytesRowsAtOnce],
+      const int8x16_t (&columns)[kColumns], int row, int first,
+      int32x4_t (&acc)[kCols][4]) {
+    constexpr bool kExact = kComplemented == Complemented::kNeither;
+    int16x8_t products[kColumns][kBytesRowsAtOnce];
+    RUY_LIKE_UNROLL
+    for (int c = 0; c < kColumns; ++c) {
       RUY_LIKE_UNROLL
       for (int r = 0; r < kBytesRowsAtOnce; ++r) {
         products[c][r] =
@@ -200,18 +260,18 @@ struct BytesTile {
         SimdNeon::KeepInOrder(products[c][r]);
       }
     }
-    if constexpr (!kComplemented) AddPairs<kFirst>(products, row, first, acc);
+    if constexpr (kExact) AddPairs<kFirst>(products, row, first, acc);
     RUY_LIKE_UNROLL
     for (int c = 0; c < kColumns; ++c) {
       RUY_LIKE_UNROLL
       for (int r = 0; r < kBytesRowsAtOnce; ++r) {
         int16x8_t& p = products[c][r];
-        p = kComplemented ? vmlsl_high_s8(p, rows[r], columns[c])
-                          : vmull_high_s8(rows[r], columns[c]);
+        p = kExact ? vmull_high_s8(rows[r], columns[c])
+                   : vmlsl_high_s8(p, rows[r], columns[c]);
         SimdNeon::KeepInOrder(p);
       }
     }
-    AddPairs<kFirst && kComplemented>(products, row, first, acc);
+    AddPairs<kFirst && !kExact>(products, row, first, acc);
   }
 
   template <bool kFirst, int kColumns>
@@ -232,7 +292,7 @@ struct BytesTile {
 };
 
 // int8 times int8, 16 levels a step.
-template <bool kComplemented>
+template <Complemented kComplemented>
 struct NeonBytesOp : NeonIntOp<int8_t, 16> {
   static constexpr TileKind kTileKind = TileKind::kOwn;
   static constexpr int kSinglePanelWidth = 1;
@@ -240,10 +300,13 @@ struct NeonBytesOp : NeonIntOp<int8_t, 16> {
   using Tile = BytesTile<kComplemented, RhsSource, kCols>;
 };
 
-struct NeonBytesKernel : PanelKernel<NeonBytesOp<false>, 1, 4> {
-  typedef PanelKernel<NeonBytesOp<false>, 1, 4> Base;
-  typedef NeonBytesOp<true> Op;
+struct NeonBytesKernel
+    : PanelKernel<NeonBytesOp<Complemented::kNeither>, 1, 4> {
+  typedef PanelKernel<NeonBytesOp<Complemented::kNeither>, 1, 4> Base;
+  typedef PanelKernel<NeonBytesOp<Complemented::kLhs>, 1, 4> OneLhsPanel;
+  typedef NeonBytesOp<Complemented::kRhs> Op;
   typedef PackedRhs<Op, 4> RhsSource;
+  typedef BytesTile<Complemented::kRhs, RhsSource, 4> Tile;
 
   static constexpr Kernel Entry(const char* name, Family family,
                                 PackFn* pack_lhs, PackFn* pack_rhs) {
@@ -255,9 +318,9 @@ struct NeonBytesKernel : PanelKernel<NeonBytesOp<false>, 1, 4> {
   }
 
   static void Run(const KernelArgs* args) {
-    // For few rows the complement does not pay; a deeper rhs does not fit its
-    // buffer.
-    if (args->rows <= 4 || args->depth > kMaxLevels) return Base::Run(args);
+    // A deeper panel does not fit the buffer of its complement.
+    if (args->depth > kMaxLevels) return Base::Run(args);
+    if (args->rows <= 4) return RunOneLhsPanel(args);
     const ptrdiff_t panels = (args->rows + 3) / 4;
     for (ptrdiff_t panel = 0; panel < panels; panel += kMaxEpilogueVectors) {
       const ptrdiff_t left = panels - panel;
@@ -273,6 +336,21 @@ struct NeonBytesKernel : PanelKernel<NeonBytesOp<false>, 1, 4> {
   // Rows of the tiles that are finished together.
   static constexpr int kStoredRows = 12;
 
+  // For few columns the complement does not pay.
+  static void RunOneLhsPanel(const KernelArgs* args) {
+    if constexpr (RUY_LIKE_NEON_64) {
+      if (args->cols > 8) {
+        alignas(16) int8_t complemented[4 * kMaxLevels];
+        Complement(static_cast<const int8_t*>(args->lhs), args->depth / 16,
+                   complemented);
+        KernelArgs with_complement = *args;
+        with_complement.lhs = complemented;
+        return OneLhsPanel::Run(&with_complement);
+      }
+    }
+    Base::Run(args);
+  }
+
   static void RunRows(const KernelArgs& args, ptrdiff_t first_panel,
                       int panels) {
     alignas(16) int8_t complemented[4 * kMaxLevels];
@@ -284,7 +362,11 @@ struct NeonBytesKernel : PanelKernel<NeonBytesOp<false>, 1, 4> {
     ComplementedTileArgs tile;
     static_cast<TileArgs&>(tile) = FirstTile(args, first_panel);
     const char* const lhs = static_cast<const char*>(tile.lhs);
-    for (int i = 0; i < panels; ++i) {
+    const bool finishes = args.last_pass && epilogue.FinishesTiles();
+    const bool finishes_rows = finishes && args.first_pass && rows % 4 == 0;
+    const bool sums_in_tiles =
+        RUY_LIKE_NEON_64 && finishes_rows && args.cols >= 4;
+    for (int i = 0; i < panels && !sums_in_tiles; ++i) {
       SumUpperHalves(
           reinterpret_cast<const int8_t*>(lhs + i * args.lhs_stride_bytes),
           tile.steps, excess + 4 * i);
@@ -295,7 +377,6 @@ struct NeonBytesKernel : PanelKernel<NeonBytesOp<false>, 1, 4> {
     // What is not finished in registers goes to the epilogue three tiles at a
     // time: a call costs as much as a tile.
     alignas(16) int32_t spilled[4 * kStoredRows];
-    const bool finishes = args.last_pass && epilogue.FinishesTiles();
     for (ptrdiff_t col = 0; col < args.cols; col += 4) {
       const int cols =
           args.cols - col < 4 ? static_cast<int>(args.cols - col) : 4;
@@ -305,13 +386,15 @@ struct NeonBytesKernel : PanelKernel<NeonBytesOp<false>, 1, 4> {
       tile.rhs = {complemented, 0};
       if (args.first_pass) tile.column_start = epilogue.ColumnStart(col, cols);
       tile.lhs = lhs;
-      if (finishes && args.first_pass && cols == 4 && rows % 4 == 0) {
+      if (finishes_rows && cols == 4) {
         const Epilogue::Finish finish = epilogue.FinishAt(first_row, col);
+        const int32_t* const start = epilogue.Start(first_row);
+        const bool sums_rows = sums_in_tiles && col == 0;
         if (finish.finish->how == TileFinish::kBytesByRow) {
-          FinishRows(tile, epilogue.Start(first_row), excess,
-                     BytesByRow(finish), panels);
+          FinishRows(tile, start, excess, BytesByRow(finish), panels,
+                     sums_rows);
         } else {
-          FinishRows(tile, epilogue.Start(first_row), excess, finish, panels);
+          FinishRows(tile, start, excess, finish, panels, sums_rows);
         }
         continue;
       }
@@ -333,7 +416,7 @@ struct NeonBytesKernel : PanelKernel<NeonBytesOp<false>, 1, 4> {
           tile.result_col_stride = args.last_pass ? kStoredRows : 4;
           // Inlined it takes 40 instructions fewer: registers are saved once.
           if (cols == 4) {
-            BytesTile<true, RhsSource, 4>::RunInline(tile);
+            Tile::RunInline(tile);
           } else {
             kTilesOfHeight<Op, RhsSource, 1, 4>.fns[cols - 1](tile);
           }
@@ -358,13 +441,28 @@ struct NeonBytesKernel : PanelKernel<NeonBytesOp<false>, 1, 4> {
   }
 
   // All rows of four columns, in registers until they are results. `start` and
-  // `excess` have an element per row. A template by how tiles finish: a branch
-  // for each tile took 3% more instructions at 64^3.
+  // `excess`, which is made here if sums_rows, have an element per row.
   template <class Finish>
-  static RUY_LIKE_NOINLINE void FinishRows(const TileArgs& tile,
-                                           const int32_t* start,
-                                           const int32_t* excess, Finish finish,
-                                           int panels) {
+  static RUY_LIKE_ALWAYS_INLINE void FinishRows(const TileArgs& tile,
+                                                const int32_t* start,
+                                                int32_t* excess,
+                                                const Finish& finish,
+                                                int panels, bool sums_rows) {
+    if constexpr (RUY_LIKE_NEON_64) {
+      if (sums_rows) {
+        return FinishRowsOf<true>(tile, start, excess, finish, panels);
+      }
+    }
+    FinishRowsOf<false>(tile, start, excess, finish, panels);
+  }
+
+  // A template by how tiles finish: a branch for each tile took 3% more
+  // instructions at 64^3.
+  template <bool kSumsRows, class Finish>
+  static RUY_LIKE_NOINLINE void FinishRowsOf(const TileArgs& tile,
+                                             const int32_t* start,
+                                             int32_t* excess, Finish finish,
+                                             int panels) {
     int32x4_t column_start[4] = {};
     if (tile.column_start != nullptr) {
       for (int c = 0; c < 4; ++c) {
@@ -374,7 +472,7 @@ struct NeonBytesKernel : PanelKernel<NeonBytesOp<false>, 1, 4> {
     const int8_t* lhs = static_cast<const int8_t*>(tile.lhs);
     for (; panels > 0; --panels) {
       int32x4_t sums[4][1];
-      BytesTile<true, RhsSource, 4>::Multiply(lhs, tile.rhs, tile.steps, sums);
+      Tile::Multiply<kSumsRows>(lhs, tile.rhs, tile.steps, sums, excess);
       const int32x4_t row_start =
           vsubq_s32(vld1q_s32(start), vld1q_s32(excess));
       RUY_LIKE_UNROLL
@@ -393,34 +491,29 @@ struct NeonBytesKernel : PanelKernel<NeonBytesOp<false>, 1, 4> {
   // Sums over the upper half of each 16 levels, for the rows of a lhs panel.
   static RUY_LIKE_NOINLINE void SumUpperHalves(const int8_t* panel,
                                                ptrdiff_t steps, int32_t* sums) {
-    constexpr ptrdiff_t kSumsIn16 = 128;  // 128 * 128 < 2^15
-    int32x4_t total[4];
-    for (int r = 0; r < 4; ++r) total[r] = vdupq_n_s32(0);
-    while (steps > 0) {
-      const ptrdiff_t part = steps < kSumsIn16 ? steps : kSumsIn16;
-      int16x8_t in16[4];
-      for (int r = 0; r < 4; ++r) in16[r] = vdupq_n_s16(0);
-      for (ptrdiff_t i = 0; i < part; ++i) {
-        for (int r = 0; r < 4; ++r) {
-          in16[r] = vaddw_s8(in16[r], vld1_s8(panel + 16 * r + 8));
-        }
-        panel += 64;
-      }
-      for (int r = 0; r < 4; ++r) total[r] = vpadalq_s16(total[r], in16[r]);
-      steps -= part;
+    UpperSums<true> upper;
+    RUY_LIKE_UNROLL_STEPS
+    for (; steps > 0; --steps) {
+      RUY_LIKE_UNROLL
+      for (int r = 0; r < 4; ++r) upper.Add(r, vld1q_s8(panel + 16 * r));
+      panel += 64;
     }
-    vst1q_s32(sums, vpaddq_s32(vpaddq_s32(total[0], total[1]),
-                               vpaddq_s32(total[2], total[3])));
+    vst1q_s32(sums, upper.Total());
   }
 
-  // A rhs panel with its upper-half levels complemented.
+  // A panel with its upper-half levels complemented.
   static RUY_LIKE_NOINLINE void Complement(const int8_t* panel, ptrdiff_t steps,
                                            int8_t* to) {
     const int8x16_t flip = vcombine_s8(vdup_n_s8(0), vdup_n_s8(-1));
-    for (ptrdiff_t i = 0; i < steps; ++i) {
+    RUY_LIKE_UNROLL_STEPS
+    for (; steps > 0; --steps) {
+      int8x16_t columns[4];
+      RUY_LIKE_UNROLL
       for (int c = 0; c < 4; ++c) {
-        vst1q_s8(to + 16 * c, veorq_s8(vld1q_s8(panel + 16 * c), flip));
+        columns[c] = veorq_s8(vld1q_s8(panel + 16 * c), flip);
       }
+      RUY_LIKE_UNROLL
+      for (int c = 0; c < 4; ++c) vst1q_s8(to + 16 * c, columns[c]);
       panel += 64;
       to += 64;
     }
