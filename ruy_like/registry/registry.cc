@@ -135,6 +135,13 @@ const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
   if (IsNarrow(kernel) && query.cols > 1 && query.rows < 4 * query.cols) {
     return "the sides are about equally narrow";
   }
+  // It adds up the lanes of each result, which takes as long as packing so many
+  // levels (doc/tuning.md).
+  if (kernel.kind == KernelKind::kNarrowInPlace && !kernel.lhs.by_level &&
+      !kernel.rhs.in_place && InfoOf(kernel.family).accum == Scalar::kI32 &&
+      query.depth < 32 + 20 * query.cols) {
+    return "too shallow for so many columns in place";
+  }
   if (kernel.multiplies_tiles && query.cached.rhs &&
       !IsKept(query, Side::kLhs)) {
     return "the operand that is kept packed is its lhs";

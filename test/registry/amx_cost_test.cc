@@ -143,11 +143,9 @@ TEST(SelectKernelTest, AmxTakesNarrowProductsButForAFewColumns) {
       {kAll, Bytes(9, 1024, 1024, kCol, kRow), kTiles},
       {kAll, Bytes(1024, 1024, 4, kCol, kRow), kNarrow},
       {kAll, Bytes(1024, 1024, 5, kCol, kRow), kTiles, true},
-      // Too shallow for transposed stores; the wide side would be packed.
-      {kAll, Bytes(1024, 40, 16), kNarrow},
       // Without AMX all of them are narrow.
       {"avx512vnni", Bytes(1024, 1024, 16), kNarrow},
-      {"avx512vnni", Bytes(16, 256, 256), kNarrow, true},
+      {"avx512vnni", Bytes(16, 400, 256), kNarrow, true},
   });
 }
 
@@ -164,7 +162,7 @@ TEST(SelectKernelTest, SmallProductsOfAKeptOperandTakeItsPanels) {
       {"amx", wider, "Amx_S8U8_48x8x4"},
       {"amx", rhs, "Amx_S8U8_48x8x4", true},
       {"amx", other_rhs, "Amx_S8U8_48x8x4", true},
-      {"amx", Bytes(50, 40, 8), "Avx512Vnni_S8InPlaceU8_16x16x16"},
+      {"amx", Bytes(50, 40, 8), "Avx512Vnni_S8U8_48x8x4"},
   });
 }
 

@@ -21,6 +21,14 @@ TEST(SelectKernelTest, NarrowProductsReadTheWideSideInPlace) {
        "Avx512Vnni_U8InPlaceS8_16x16x16"},
       {"avx512vnni", Bytes(1000, 500, 16), "Avx512Vnni_S8InPlaceU8_16x16x16"},
       {"avx512vnni", Bytes(1000, 500, 17), "Avx512Vnni_S8U8_48x8x4"},
+      // To add up the lanes of results takes longer than to pack few levels.
+      {"avx512vnni", Bytes(1000, 351, 16), "Avx512Vnni_S8U8_48x8x4"},
+      {"avx512vnni", Bytes(1000, 352, 16), "Avx512Vnni_S8InPlaceU8_16x16x16"},
+      {"avxvnni", Bytes(256, 16, 4), "AvxVnni_S8U8_16x6x4"},
+      {"avx2", Bytes(2, 64, 500), "Avx2_S8W16_32x2x2", true},
+      {"avx2", Bytes(1000, 72, 2), "Avx2_S8InPlaceW16_16x16x16"},
+      {"avx2", Bytes(1000, 16, 1), "Avx2_S8W16_32x2x2"},
+      {"avx512", Query(kI8, kI16, 400, 64, 8), "Avx512_S8S16_48x8x2"},
       // Narrow on the left: swapped, for either order of dst.
       {"avx512vnni", Bytes(4, 500, 1000), "Avx512Vnni_S8InPlaceU8_16x16x16",
        true},
