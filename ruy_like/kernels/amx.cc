@@ -36,7 +36,6 @@ constexpr Kernel Entry(const char* name, const PanelFormat& rhs,
   kernel.tile_rows = 32;
   kernel.tile_cols = 32;
   kernel.row_granularity = 32;
-  kernel.packs_small_pieces = true;
   kernel.row_major_levels = rhs.in_place ? kRowMajorLevels : kNotRowMajor;
   kernel.multiplies_tiles = true;
   kernel.macs_per_ns = kMacsPerNs;
@@ -59,7 +58,6 @@ constexpr Kernel VnniEntry(const char* name, KernelKind kind, int rhs_width,
   kernel.tile_cols = is_narrow ? 4 : 8;
   kernel.row_granularity = is_narrow ? 64 : 32;
   kernel.max_cols = is_narrow ? 4 : kNoLimit;
-  kernel.packs_small_pieces = false;
   kernel.for_kept_lhs = true;
   kernel.row_major_levels = is_narrow ? 0 : kNotRowMajor;
   kernel.multiplies_tiles = false;
@@ -73,7 +71,6 @@ constexpr Kernel BFloat16Entry() {
             PackAvx512_BF16_BF16_16x32, RunAmx<RhsKind::kPackedBF16>);
   kernel.family = Family::kF32;
   kernel.lhs = {Scalar::kBF16, false, 16, 2, 32};
-  kernel.packs_small_pieces = false;
   kernel.multiplies_tiles = false;  // it serves small products, too
   kernel.rounds_otherwise = true;
   kernel.macs_per_ns = kMacsPerNs / 2;

@@ -219,9 +219,6 @@ struct Kernel {
   // Applies only to products of at most this many rows: with more, a rhs in
   // place would be read too often.
   int max_rows = kNoLimit;
-  // Up to this many columns the kernel is bound by reading the lhs from memory
-  // once: its blocks are best long, and need not fit a cache.
-  int stream_cols = 1;
   // Float sums are not taken in order of depth: only for products that permit
   // another order. The order depends on the depth and the number of columns
   // alone.
@@ -231,10 +228,6 @@ struct Kernel {
   // types, packed or in place: one by a kernel that widens would have other
   // bits.
   bool rounds_otherwise = false;
-  // If the operands do not fit L2, a lhs that is used once is best packed in
-  // small pieces, each right before its products, into a buffer that stays in
-  // L2 (block_map.h).
-  bool packs_small_pieces = false;
   // Only for a lhs that is cached or prepacked, and then for either order of
   // dst, so that the lhs has one packed form.
   bool for_kept_lhs = false;

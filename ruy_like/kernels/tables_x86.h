@@ -77,10 +77,6 @@ struct QuadsKernels {
   typedef PanelsOf<Tiles, typename Tiles::template ByHalves<Op>> S8U8;
   typedef NarrowPanelsOf<Tiles, Op> S8U8Narrow;
 
-  static constexpr Kernel PackingSmallPieces(Kernel kernel) {
-    kernel.packs_small_pieces = Tiles::kPacksSmallPieces;
-    return kernel;
-  }
   static constexpr Kernel kList[] = {
       NarrowDotsKernel<NarrowQuadsOp<V, Dot, int8_t>>::Entry(
           "S8InPlaceU8", Family::k8x8, PackAvx2_8_U8_1x1),
@@ -93,8 +89,7 @@ struct QuadsKernels {
           "U8ByLevelS8", Family::k8x8, PackAvx2_8_S8_1x1),
       S8U8Narrow::Entry("S8U8", Family::k8x8, Tiles::kLhsQuads,
                         PackAvx2_8_U8_1x1),
-      PackingSmallPieces(S8U8::Entry("S8U8", Family::k8x8, Tiles::kLhsQuads,
-                                     Tiles::kRhsQuads)),
+      S8U8::Entry("S8U8", Family::k8x8, Tiles::kLhsQuads, Tiles::kRhsQuads),
   };
 };
 

@@ -22,8 +22,6 @@ struct Tiles256 {
   static constexpr int kByLevelCols = 4;
   // The same of 16-bit floats, which take half of the loads.
   static constexpr int kFloat16OneColumnVectors = 8;
-  // Kernel::packs_small_pieces of the kernel for bytes.
-  static constexpr bool kPacksSmallPieces = false;
   typedef FloatOp<Simd256> PanelFloatOp;
   // Operations whose half vectors have instructions of their own.
   template <class Op>

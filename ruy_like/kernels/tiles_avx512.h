@@ -35,8 +35,6 @@ struct Tiles512 {
   static constexpr int kByLevelCols = 8;
   // The same of 16-bit floats, which take half of the loads.
   static constexpr int kFloat16OneColumnVectors = 8;
-  // Kernel::packs_small_pieces of the kernel for bytes.
-  static constexpr bool kPacksSmallPieces = true;
   typedef Broadcast512FloatOp PanelFloatOp;
   // Operations whose half vectors have instructions of their own.
   template <class Op>

@@ -48,8 +48,8 @@
 // read them from each other's caches, which takes as long as packing them
 // again.
 //
-// In one pass the lhs of a piece fills half of L2. For kernels with
-// Kernel::packs_small_pieces it is packed an eighth of L2 at a time, if both
+// In one pass the lhs of a piece fills half of L2. For fast kernels
+// (packs_small_pieces) it is packed an eighth of L2 at a time, if both
 // operands and the packed lhs do not fit L2 together: the buffer is reused and
 // stays there, while the rhs is read once for each row of pieces. A row of
 // pieces has enough rows that the rhs is read at no more than kL3BytesPerNs.
@@ -79,7 +79,8 @@ struct BlockMapParams {
   // Whether the kernel reads its lhs once, as one stream, so that it need not
   // fit a cache.
   bool streams_lhs;
-  // Whether the lhs is packed for this product, and Kernel::packs_small_pieces.
+  // Whether the lhs is packed for this product, by a kernel fast enough that
+  // packing counts.
   bool packs_small_pieces;
   // depth_block is a multiple of this. 0: depth must not be split, nor blocks
   // run in pieces.

@@ -19,6 +19,11 @@ using kernels::PanelFormat;
 constexpr std::int64_t kSmallMacs = 64 * 64 * 64;
 constexpr std::int64_t kSmallBytes = 128 * 1024;
 
+// Kernels this fast spend a good part of the time on packing: if the operands
+// do not fit L2, a lhs that is used once is best packed in small pieces, each
+// right before its products, into a buffer that stays in L2 (block_map.h).
+constexpr int kFastMacsPerNs = 300;
+
 // In 64 bits whatever the size of pointers, and each factor first, so that no
 // product overflows.
 bool IsSmall(const Plan& plan) {
@@ -110,10 +115,9 @@ BlockMapParams BlockParams(const Plan& plan, const CacheSizes& caches) {
   params.rhs_is_packed_here =
       plan.side.rhs.source == SideSource::kPackedOnce && !has_groups;
   params.row_granularity = kernel.row_granularity;
-  params.packs_small_pieces =
-      kernel.packs_small_pieces && params.lhs_is_packed_here;
-  params.streams_lhs =
-      params.cols <= kernel.stream_cols && !params.lhs_is_packed_here;
+  params.packs_small_pieces = kernel.macs_per_ns >= kFastMacsPerNs &&
+                              params.lhs_is_packed_here && !has_groups;
+  params.streams_lhs = is_one_tile_wide && !params.lhs_is_packed_here;
   params.thread_count = 1;
   params.l1d_bytes = caches.l1d_bytes;
   params.l2_bytes = caches.l2_bytes;

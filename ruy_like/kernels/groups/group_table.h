@@ -50,7 +50,6 @@ constexpr Kernel GroupEntryOf(KernelFn* run, const char* name,
   kernel.tile_cols = Form::kMaxCols < max_cols ? Form::kMaxCols : max_cols;
   kernel.row_granularity = kGroupPanelRows;
   kernel.max_cols = max_cols;
-  kernel.stream_cols = kReadsPacked ? kernel.tile_cols : 0;
   // Nibbles that are multiplied in place sum up to 16 times as much as codes.
   if (packed == kPackedCodes4 && kReadsPacked) {
     kernel.max_group_levels = 1 << 16;

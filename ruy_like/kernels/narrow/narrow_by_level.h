@@ -69,7 +69,7 @@ struct NarrowByLevelKernel {
         kTileRows, pack_rhs, Run);
     kernel.macs_per_ns /= static_cast<int>(sizeof(typename Op::Lhs));
     kernel.lhs.by_level = true;
-    kernel.tile_cols = kernel.max_cols = kernel.stream_cols = kLargeCols;
+    kernel.tile_cols = kernel.max_cols = kLargeCols;
     kernel.max_cols_of_small_lhs = kMaxCols;
     return kernel;
   }

@@ -137,7 +137,7 @@ struct NarrowDotsKernel {
         NarrowFloatEntry(name, /*rhs_width=*/1, kDotRows, pack_rhs, Run);
     kernel.lhs.depth_group = V::kLanes;  // of levels; only for the name
     kernel.any_order = true;
-    kernel.tile_cols = kernel.max_cols = kernel.stream_cols = kMaxCols;
+    kernel.tile_cols = kernel.max_cols = kMaxCols;
     return kernel;
   }
   // The same of a single column in place, of the type that the operation reads.
@@ -147,7 +147,7 @@ struct NarrowDotsKernel {
         Op::kIsFloat ? AnyOrderEntry(name) : Entry(name, Family::k8x8, nullptr);
     kernel.rhs = {Op::kRhsScalar, /*in_place=*/true, 0, 0, 0};
     kernel.tile_rows = kernel.row_granularity = kDotRows;
-    kernel.tile_cols = kernel.max_cols = kernel.stream_cols = 1;
+    kernel.tile_cols = kernel.max_cols = 1;
     kernel.run = Run;
     return kernel;
   }

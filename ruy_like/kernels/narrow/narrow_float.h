@@ -267,7 +267,7 @@ struct NarrowFloatKernel {
   static constexpr Kernel Entry(const char* name, PackFn* pack_rhs) {
     Kernel kernel =
         NarrowFloatEntry(name, kRhsWidth, /*tile_rows=*/16, pack_rhs, Run);
-    kernel.tile_cols = kernel.max_cols = kernel.stream_cols = kRhsWidth;
+    kernel.tile_cols = kernel.max_cols = kRhsWidth;
     kernel.lhs.scalar = Words::kScalar;
     kernel.rhs.scalar = Words::kRhsScalar;
     kernel.rhs.depth_group = Op::kDepthGroup;
