@@ -186,7 +186,13 @@ template <typename F>
 RUY_LIKE_ALWAYS_INLINE void PackNeon(const PackArgs* args) {
   // A single column of adjacent elements has both orders.
   if (args->depth_contiguous || (args->width == 1 && args->src_stride == 1)) {
-    if (!PackColumnPanels<F>(args)) Pack<F>(args);
+    if constexpr (kPacksAllColumns<F>) {
+      PackColumnPanels<F>(args);
+    } else {
+      // A copy, which stores of elements cannot change: not read again.
+      const PackArgs copy = *args;
+      if (!PackColumnPanels<F>(&copy)) Pack<F>(args);
+    }
     return;
   }
   const ptrdiff_t done = PackRowPanels<F>(args);
