@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstring>
 
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/checks/checks.h"
@@ -14,35 +13,28 @@ namespace {
 
 // ## Pairs of elements: b may be shorter than a, and is then repeated
 
-// Which elements of b go with those of a: lines of a, in order, see consecutive
-// parts of b, each part for some lines in a row.
+// Which elements of b go with those of a: line by line, one of `period`
+// consecutive elements of b after the other, again and again.
 struct Broadcast {
-  std::ptrdiff_t line;      // elements of a that see a contiguous part of b
-  std::ptrdiff_t b_line;    // 1: one element for the whole line
-  std::ptrdiff_t repeated;  // lines in a row that see the same part of b
-  std::ptrdiff_t b_count;   // elements of b, which begins again behind them
+  std::ptrdiff_t line;     // elements of a
+  std::ptrdiff_t period;   // of b, which divides it
+  std::ptrdiff_t b_count;  // all, after which the first ones follow
 };
 
 absl::Status ChooseBroadcast(const TensorShape& a, const TensorShape& b,
                              Broadcast* broadcast) {
-  const std::ptrdiff_t count = ElementCount(a);
-  if (a == b) {
-    *broadcast = {count, count, 1, count};
-    return absl::OkStatus();
-  }
-  if (ElementCount(b) == 1) {
-    *broadcast = {count, 1, 1, 1};
+  const std::ptrdiff_t count = ElementCount(a), b_count = ElementCount(b);
+  if (a == b || b_count == 1) {
+    *broadcast = {count, b_count, b_count};
     return absl::OkStatus();
   }
   if (a.order == b.order && b.height == 1 && b.width == 1 &&
       b.channels == a.channels && (b.batch == 1 || b.batch == a.batch)) {
     const std::ptrdiff_t pixels = a.height * a.width;
-    const std::ptrdiff_t b_count = b.batch * b.channels;
     if (a.order == TensorOrder::kNhwc) {
-      *broadcast = {a.channels, a.channels,
-                    b.batch == 1 ? a.batch * pixels : pixels, b_count};
+      *broadcast = {b.batch == 0 ? 0 : count / b.batch, a.channels, b_count};
     } else {
-      *broadcast = {pixels, 1, 1, b_count};
+      *broadcast = {pixels, 1, b_count};
     }
     return absl::OkStatus();
   }
@@ -86,22 +78,18 @@ absl::Status ForEachPair(const Erased& a, const Erased& b,
   auto* const to = static_cast<std::uint8_t*>(const_cast<void*>(output.data));
   const Lines lines = {ElementCount(a.shape) / broadcast.line, broadcast.line};
   return ForEachPiece(lines, 3, context, [&](const Piece& piece) {
-    const std::ptrdiff_t offset = piece.line * lines.inner + piece.begin;
-    const std::ptrdiff_t b_first =
-        piece.line / broadcast.repeated * broadcast.b_line % broadcast.b_count;
-    if (broadcast.b_line > 1 || broadcast.line == 1) {
-      kernel(a_data + offset, b_data + b_first + piece.begin,
-             static_cast<std::size_t>(piece.count), to + offset);
-      return;
-    }
-    // One element of b for all.
-    constexpr std::ptrdiff_t kChunk = 512;
-    std::uint8_t same[kChunk];
-    std::memset(same, b_data[b_first], kChunk);
-    for (std::ptrdiff_t i = 0; i < piece.count; i += kChunk) {
-      kernel(a_data + offset + i, same,
-             static_cast<std::size_t>(std::min(kChunk, piece.count - i)),
-             to + offset + i);
+    const std::uint8_t* const part =
+        b_data + piece.line * broadcast.period % broadcast.b_count;
+    const auto end = static_cast<std::size_t>(piece.begin + piece.count);
+    const RepeatedBytes repeated(
+        {part, static_cast<std::size_t>(broadcast.period)},
+        static_cast<std::size_t>(lines.inner));
+    const std::ptrdiff_t line = piece.line * lines.inner;
+    for (auto i = static_cast<std::size_t>(piece.begin); i < end;) {
+      const std::size_t n = std::min(repeated.RunAt(i), end - i);
+      const std::ptrdiff_t at = line + static_cast<std::ptrdiff_t>(i);
+      kernel(a_data + at, repeated.At(i), n, to + at);
+      i += n;
     }
   });
 }

@@ -62,38 +62,6 @@ absl::Status Validate(const RangedCodes& a, const RangedCodes& b,
   return absl::OkStatus();
 }
 
-// One operand as it is repeated to a length. Short ones are repeated here often
-// enough for a vector loop to run over them, so this refers to itself: it can
-// not be copied.
-class RepeatedOperand final {
- public:
-  // operand.size() divides the length, or both are 0. Borrows it.
-  RepeatedOperand(absl::Span<const std::uint8_t> operand, std::size_t length)
-      : data_(operand.data()),
-        period_(std::max<std::size_t>(operand.size(), 1)) {
-    if (operand.size() == length || operand.empty() || period_ >= kTile) return;
-    const std::size_t repeats = kTile / period_;
-    for (std::size_t i = 0; i < repeats; ++i) {
-      std::copy(operand.begin(), operand.end(), tile_.begin() + i * period_);
-    }
-    data_ = tile_.data();
-    period_ *= repeats;
-  }
-  RepeatedOperand(const RepeatedOperand&) = delete;
-  RepeatedOperand& operator=(const RepeatedOperand&) = delete;
-
-  const std::uint8_t* At(std::size_t i) const { return data_ + i % period_; }
-  // Elements that are contiguous from there on.
-  std::size_t RunAt(std::size_t i) const { return period_ - i % period_; }
-
- private:
-  static constexpr std::size_t kTile = 4096;
-
-  const std::uint8_t* data_;
-  std::size_t period_;
-  std::array<std::uint8_t, kTile> tile_;
-};
-
 // The operands of one call as its passes see them.
 struct Operands {
   Operands(const RangedCodes& a, const RangedCodes& b, Context* context)
@@ -124,7 +92,7 @@ struct Operands {
 
   const std::size_t length;
   const FloatRange a, b;
-  const RepeatedOperand a_codes, b_codes;
+  const qi::RepeatedBytes a_codes, b_codes;
   const qi::ElementKernels& kernels;
   Context* const context;
 };

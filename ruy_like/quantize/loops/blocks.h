@@ -7,9 +7,12 @@
 #define RUY_LIKE_QUANTIZE_LOOPS_BLOCKS_H_
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "ruy_like/context.h"
 #include "ruy_like/matrix.h"
 #include "ruy_like/mul_params.h"
@@ -78,6 +81,37 @@ absl::Status ForEachPiece(const Lines& lines, std::ptrdiff_t bytes_per_element,
                         }
                       });
 }
+
+// Bytes that are repeated to a length. Short ones are repeated here often
+// enough for a vector loop to run over them, so this refers to itself: it can
+// not be copied.
+class RepeatedBytes final {
+ public:
+  // bytes.size() divides the length, or both are 0. Borrows them.
+  RepeatedBytes(absl::Span<const std::uint8_t> bytes, std::size_t length)
+      : data_(bytes.data()), period_(std::max<std::size_t>(bytes.size(), 1)) {
+    if (bytes.size() == length || bytes.empty() || period_ >= kTile) return;
+    const std::size_t repeats = std::min(kTile, length) / period_;
+    for (std::size_t i = 0; i < repeats; ++i) {
+      std::copy(bytes.begin(), bytes.end(), tile_.begin() + i * period_);
+    }
+    data_ = tile_.data();
+    period_ *= repeats;
+  }
+  RepeatedBytes(const RepeatedBytes&) = delete;
+  RepeatedBytes& operator=(const RepeatedBytes&) = delete;
+
+  const std::uint8_t* At(std::size_t i) const { return data_ + i % period_; }
+  // Elements that are contiguous from there on.
+  std::size_t RunAt(std::size_t i) const { return period_ - i % period_; }
+
+ private:
+  static constexpr std::size_t kTile = 4096;
+
+  const std::uint8_t* data_;
+  std::size_t period_;
+  std::array<std::uint8_t, kTile> tile_;
+};
 
 // Rows [row, row + rows), columns [col, col + cols) of a matrix.
 template <typename T>
