@@ -69,12 +69,13 @@ class RUY_LIKE_EXPORT QuantizedLayer final {
   // For the operations; null where there are no channels.
   const quantize_internal::Layer* get() const { return layer_.get(); }
 
- private:
+  // For the templates.
   static absl::StatusOr<QuantizedLayer> MakeErased(
       const quantize_internal::LayerSource& source, Scalar in,
       const QuantParams& input, Scalar out, const QuantParams& output,
       MultiplierRounding rounding, const ByteTable* table);
 
+ private:
   std::shared_ptr<const quantize_internal::Layer> layer_;
 };
 

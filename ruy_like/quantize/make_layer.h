@@ -8,11 +8,8 @@
 #define RUY_LIKE_QUANTIZE_MAKE_LAYER_H_
 
 #include <cstddef>
-#include <cstdint>
-#include <type_traits>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "ruy_like/context.h"
@@ -20,8 +17,8 @@
 #include "ruy_like/matrix.h"
 #include "ruy_like/mul_params.h"
 #include "ruy_like/quantize/byte_table.h"
+#include "ruy_like/quantize/checks/erased.h"
 #include "ruy_like/quantize/layer.h"
-#include "ruy_like/quantize/packed_weights.h"
 #include "ruy_like/quantize/quant_params.h"
 #include "ruy_like/scalar.h"
 
@@ -59,43 +56,11 @@ struct MakeLayerOptions {
 
 namespace quantize_internal {
 
-struct QuantizedParts {
-  std::vector<std::int8_t> weights;  // row-major
-  std::vector<QuantParams> params;
-  std::vector<std::int32_t> bias;
-};
-// The parts' bias is left empty for float outputs.
-RUY_LIKE_EXPORT absl::StatusOr<QuantizedParts> QuantizeParts(
+// The templates below without their types.
+RUY_LIKE_EXPORT absl::StatusOr<QuantizedLayer> MakeLayer(
     const Matrix<float>& weights, absl::Span<const float> bias, Scalar in,
     const QuantParams& input, Scalar out, const QuantParams& output,
-    const MakeLayerOptions& options, Context* context);
-
-// pack(matrix, params) packs the weights.
-template <typename In, typename Out, typename Pack>
-absl::StatusOr<QuantizedLayer> MakeLayer(const Matrix<float>& weights,
-                                         absl::Span<const float> bias,
-                                         const QuantParams& input,
-                                         const QuantParams& output,
-                                         const MakeLayerOptions& options,
-                                         Context* context, const Pack& pack) {
-  constexpr bool kIsFloat = std::is_same<Out, float>::value;
-  const absl::StatusOr<QuantizedParts> parts =
-      QuantizeParts(weights, bias, internal::ScalarOf<In>(), input,
-                    internal::ScalarOf<Out>(), output, options, context);
-  if (!parts.ok()) return parts.status();
-  const auto packed =
-      pack(RowMajor(parts->weights.data(), weights.layout().rows(),
-                    weights.layout().cols()),
-           parts->params);
-  if (!packed.ok()) return packed.status();
-  if constexpr (kIsFloat) {
-    return QuantizedLayer::Make<In, Out>(*packed, bias, input, output,
-                                         options.rounding, options.table);
-  } else {
-    return QuantizedLayer::Make<In, Out>(*packed, parts->bias, input, output,
-                                         options.rounding, options.table);
-  }
-}
+    const MakeLayerOptions& options, bool is_depthwise, Context* context);
 
 }  // namespace quantize_internal
 
@@ -121,15 +86,11 @@ absl::StatusOr<QuantizedLayer> MakeConv2D(
     const Matrix<float>& weights, absl::Span<const float> bias,
     const QuantParams& input, const QuantParams& output, Context* context,
     const MakeLayerOptions& options = MakeLayerOptions()) {
-  return quantize_internal::MakeLayer<In, Out>(
-      weights, bias, input, output, options, context,
-      [&](const Matrix<std::int8_t>& matrix,
-          absl::Span<const QuantParams> params) {
-        PackWeightsOptions pack_options;
-        pack_options.groups = options.groups;
-        pack_options.for_int16 = std::is_same<In, std::int16_t>::value;
-        return PackedWeights::Pack(matrix, params, context, pack_options);
-      });
+  namespace qi = quantize_internal;
+  qi::CheckLayerTypes<In, Out>();
+  return qi::MakeLayer(weights, bias, internal::ScalarOf<In>(), input,
+                       internal::ScalarOf<Out>(), output, options,
+                       /*is_depthwise=*/false, context);
 }
 
 // A layer for FullyConnected, likewise; options.groups must be 1.
@@ -148,12 +109,12 @@ absl::StatusOr<QuantizedLayer> MakeDepthwiseConv2D(
     const Matrix<float>& weights, absl::Span<const float> bias,
     const QuantParams& input, const QuantParams& output, Context* context,
     const MakeLayerOptions& options = MakeLayerOptions()) {
-  return quantize_internal::MakeLayer<In, Out>(
-      weights, bias, input, output, options, context,
-      [](const Matrix<std::int8_t>& matrix,
-         absl::Span<const QuantParams> params) {
-        return DepthwiseWeights::Pack(matrix, params);
-      });
+  namespace qi = quantize_internal;
+  qi::CheckBytes<In>();
+  qi::CheckLayerTypes<In, Out>();
+  return qi::MakeLayer(weights, bias, internal::ScalarOf<In>(), input,
+                       internal::ScalarOf<Out>(), output, options,
+                       /*is_depthwise=*/true, context);
 }
 
 }  // namespace ruy_like

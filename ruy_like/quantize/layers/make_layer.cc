@@ -7,6 +7,7 @@
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/bias.h"
 #include "ruy_like/quantize/checks/checks.h"
+#include "ruy_like/quantize/packed_weights.h"
 #include "ruy_like/quantize/quantize_dequantize.h"
 
 namespace ruy_like::quantize_internal {
@@ -154,11 +155,13 @@ class BiasScales {
 
 }  // namespace
 
-absl::StatusOr<QuantizedParts> QuantizeParts(
-    const Matrix<float>& weights, absl::Span<const float> bias, Scalar in,
-    const QuantParams& input, Scalar out, const QuantParams& output,
-    const MakeLayerOptions& options, Context* context) {
-  return CatchNoMemory([&]() -> absl::StatusOr<QuantizedParts> {
+absl::StatusOr<QuantizedLayer> MakeLayer(const Matrix<float>& weights,
+                                         absl::Span<const float> bias,
+                                         Scalar in, const QuantParams& input,
+                                         Scalar out, const QuantParams& output,
+                                         const MakeLayerOptions& options,
+                                         bool is_depthwise, Context* context) {
+  return CatchNoMemory([&]() -> absl::StatusOr<QuantizedLayer> {
     if (options.report != nullptr) *options.report = MakeLayerReport();
     RUY_LIKE_RETURN_IF_ERROR(CheckNotNull("context", context));
     RUY_LIKE_RETURN_IF_ERROR(CheckOperand("weights", Erase(weights)));
@@ -171,27 +174,45 @@ absl::StatusOr<QuantizedParts> QuantizeParts(
     if (!bias.empty()) {
       RUY_LIKE_RETURN_IF_ERROR(CheckBiasCount(bias.size(), "weights", rows));
     }
-    QuantizedParts parts;
-    RUY_LIKE_ASSIGN_OR_RETURN(parts.params, WeightParams(weights, options));
-    const bool int_bias = out != Scalar::kF32 && !bias.empty();
-    if (int_bias) {
+    RUY_LIKE_ASSIGN_OR_RETURN(auto params, WeightParams(weights, options));
+    const bool has_int_bias = out != Scalar::kF32 && !bias.empty();
+    if (has_int_bias) {
       const ByteTable* const table = options.table;
       RUY_LIKE_RETURN_IF_ERROR(
           BiasScales(in, input, table != nullptr ? table->in() : out,
                      table != nullptr ? table->input() : output, options)
-              .Adapt(weights, bias, &parts.params));
+              .Adapt(weights, bias, &params));
     }
-    parts.weights.resize(static_cast<std::size_t>(rows * cols));
-    Matrix<std::int8_t> quantized = RowMajor(parts.weights.data(), rows, cols);
+    std::vector<std::int8_t> values(static_cast<std::size_t>(rows * cols));
+    Matrix<std::int8_t> quantized = RowMajor(values.data(), rows, cols);
     RUY_LIKE_RETURN_IF_ERROR(
-        QuantizeRows(weights, parts.params, &quantized, context));
-    if (!int_bias) return parts;
-    parts.bias.resize(bias.size());
-    // QuantizedLayer::Make refuses what saturates.
-    RUY_LIKE_RETURN_IF_ERROR(
-        QuantizeBias(bias, input, parts.params, absl::MakeSpan(parts.bias))
-            .status());
-    return parts;
+        QuantizeRows(weights, params, &quantized, context));
+    std::vector<std::int32_t> int_bias(has_int_bias ? bias.size() : 0);
+    if (has_int_bias) {
+      // QuantizedLayer::MakeErased refuses what saturates.
+      RUY_LIKE_RETURN_IF_ERROR(
+          QuantizeBias(bias, input, params, absl::MakeSpan(int_bias)).status());
+    }
+    const Erased erased_bias = out == Scalar::kF32
+                                   ? Erase(bias)
+                                   : Erase(absl::MakeConstSpan(int_bias));
+    const auto make = [&](const auto& packed) {
+      return QuantizedLayer::MakeErased(LayerSource(packed, erased_bias), in,
+                                        input, out, output, options.rounding,
+                                        options.table);
+    };
+    if (is_depthwise) {
+      RUY_LIKE_ASSIGN_OR_RETURN(const auto packed,
+                                DepthwiseWeights::Pack(quantized, params));
+      return make(packed);
+    }
+    PackWeightsOptions pack_options;
+    pack_options.groups = options.groups;
+    pack_options.for_int16 = in == Scalar::kI16;
+    RUY_LIKE_ASSIGN_OR_RETURN(
+        const auto packed,
+        PackedWeights::Pack(quantized, params, context, pack_options));
+    return make(packed);
   });
 }
 
