@@ -5,7 +5,6 @@
 #define RUY_LIKE_QUANTIZE_POOLING_H_
 
 #include <cstdint>
-#include <type_traits>
 
 #include "absl/status/status.h"
 #include "ruy_like/context.h"
@@ -36,17 +35,6 @@ RUY_LIKE_EXPORT absl::Status Pool(const Erased& input, const Window& window,
                                   Workspace* workspace, Context* context,
                                   const Erased& output);
 
-template <typename In, typename T>
-absl::Status PoolTensors(const TensorView<In>& input, const Window& window,
-                         Pooling pooling, AveragePadding average_padding,
-                         Workspace* workspace, Context* context,
-                         const TensorView<T>* output) {
-  static_assert(IsByte<T>() && std::is_same<std::remove_const_t<In>, T>::value,
-                "input and output have elements of one type, int8 or uint8");
-  return Pool(Erase(input), window, pooling, average_padding, workspace,
-              context, Erase(output));
-}
-
 }  // namespace quantize_internal
 
 // output = the largest of the input elements of the same channel in the window,
@@ -66,9 +54,11 @@ template <typename In, typename T>
 absl::Status MaxPool2D(const TensorView<In>& input, const Window& window,
                        Workspace* workspace, Context* context,
                        TensorView<T>* output) {
-  return quantize_internal::PoolTensors(
-      input, window, quantize_internal::Pooling::kMax, AveragePadding::kExclude,
-      workspace, context, output);
+  namespace qi = quantize_internal;
+  qi::CheckSameBytes<T, In>();
+  return qi::Pool(qi::Erase(input), window, qi::Pooling::kMax,
+                  AveragePadding::kExclude, workspace, context,
+                  qi::Erase(output));
 }
 
 // output = the mean of the stored values, rounded half away from zero, clamped.
@@ -78,9 +68,10 @@ absl::Status AveragePool2D(
     const TensorView<In>& input, const Window& window, Workspace* workspace,
     Context* context, TensorView<T>* output,
     AveragePadding average_padding = AveragePadding::kExclude) {
-  return quantize_internal::PoolTensors(
-      input, window, quantize_internal::Pooling::kAverage, average_padding,
-      workspace, context, output);
+  namespace qi = quantize_internal;
+  qi::CheckSameBytes<T, In>();
+  return qi::Pool(qi::Erase(input), window, qi::Pooling::kAverage,
+                  average_padding, workspace, context, qi::Erase(output));
 }
 
 }  // namespace ruy_like
