@@ -56,7 +56,7 @@ struct Block {
 // What a call keeps on its stack, nearly all of it in L1.
 struct CallState {
   const KernelArgs* args;
-  EpilogueArgs epilogue;  // with neither integer bias nor row and column sums
+  EpilogueArgs epilogue;  // without integer bias, sums and zero points
   EpilogueRoute route;
   bool row_major;
   UnitConstants constants;
@@ -128,6 +128,10 @@ inline void InitEpilogue(const KernelArgs& args, CallState* s) {
   e.lhs_sums = nullptr;
   e.rhs_sums = nullptr;
   e.zero_point_product = 0;
+  if (e.zeros != nullptr) {
+    e.needs_general = e.rounds_twice || e.output != Output::kFixedPoint;
+  }
+  e.zeros = nullptr;
   s->row_major = e.dst_row_stride != 1;
   s->route = EpilogueRoute::kSquares;
   if (e.output == Output::kFloat) {

@@ -11,6 +11,9 @@
 //   only terms of columns  one tile per A tile, made once per column slice
 //   both                   their sums, made for each block
 //
+// Zero points of rows and columns (ZeroPointArgs) are terms of both: products
+// of what a row and a column have.
+//
 // In a later depth pass the terms are added to the accumulators in memory.
 // Row terms and terms of given column sums are added in the last pass; sums
 // that the kernel makes of an in-place rhs cover the pass's levels, and are
@@ -38,8 +41,14 @@ inline constexpr int kRangeRows = 512;
 
 struct StartTerms {
   bool by_row, by_col;
+  // Whether row_zeros[r] * col_factors[c] is added, and row_sums[r] *
+  // col_zeros[c] subtracted: then both of the above, too.
+  bool has_row_zeros, has_col_zeros;
   alignas(64) int32_t cols[kSliceCols];
+  int32_t col_factors[kSliceCols], col_zeros[kSliceCols];
   alignas(64) int32_t rows[kRangeRows];  // 0 behind the range's last row
+  alignas(64) int32_t row_zeros[kRangeRows];
+  alignas(64) int32_t row_sums[kRangeRows];
   alignas(64) int32_t values[kBlockElements];
 };
 
@@ -57,8 +66,12 @@ inline void SetRowTerms(const KernelArgs& args, ptrdiff_t row0, int rows,
   typedef Simd512 V;
   const EpilogueArgs& e = *args.epilogue;
   const int32_t* const bias = e.channels_are_rows ? IntBias(e) : nullptr;
-  t->by_row = args.last_pass && (bias != nullptr || e.lhs_sums != nullptr ||
-                                 e.zero_point_product != 0);
+  const ZeroPointArgs* const zeros = args.last_pass ? e.zeros : nullptr;
+  t->has_row_zeros = zeros != nullptr && zeros->lhs != nullptr;
+  t->has_col_zeros = zeros != nullptr && zeros->rhs != nullptr;
+  t->by_row =
+      args.last_pass && (bias != nullptr || e.lhs_sums != nullptr ||
+                         e.zero_point_product != 0 || e.zeros != nullptr);
   // AddTerms() reads whole blocks of them, even if there are only column terms.
   for (int row = 0; row < (rows + 63) / 64 * 64; row += V::kLanes) {
     const int left = rows - row;
@@ -68,6 +81,16 @@ inline void SetRowTerms(const KernelArgs& args, ptrdiff_t row0, int rows,
                          e.lhs_sums, row0 + row, Min(left, V::kLanes))
             : V::Zero();
     V::StoreAligned(t->rows + row, terms);
+    const V::Mask mask = V::FirstLanes(left > 0 ? Min(left, V::kLanes) : 0);
+    if (t->has_row_zeros) {
+      V::StoreAligned(t->row_zeros + row,
+                      V::LoadMasked(zeros->lhs + row0 + row, mask));
+    }
+    if (t->has_col_zeros) {
+      V::StoreAligned(t->row_sums + row,
+                      V::Sub(V::LoadMasked(zeros->lhs_sums + row0 + row, mask),
+                             V::Set(zeros->lhs_base)));
+    }
   }
 }
 
@@ -92,11 +115,18 @@ void SetColumnTerms(const KernelArgs& args, const RhsSlice& slice,
     }
     sums = made_sums;
   }
-  t->by_col = bias != nullptr || sums != nullptr;
+  t->by_col = bias != nullptr || sums != nullptr || t->has_row_zeros ||
+              t->has_col_zeros;
   if (!t->by_col) return;
   for (int c = 0; c < slice.cols; c += V::kLanes) {
     V::StoreAligned(t->cols + c, Addends<V>(0, bias, e.lhs_zero_point, sums, c,
                                             Min(slice.cols - c, V::kLanes)));
+  }
+  for (int c = 0; t->has_row_zeros && c < slice.cols; ++c) {
+    t->col_factors[c] = RowZeroFactor(*e.zeros, col0 + c);
+  }
+  for (int c = 0; t->has_col_zeros && c < slice.cols; ++c) {
+    t->col_zeros[c] = e.zeros->rhs[col0 + c];
   }
   if (t->by_row) return;
   for (int c = 0; c < slice.cols; ++c) {
@@ -115,6 +145,14 @@ inline void AddTerms(const StartTerms& t, BlockShape shape, int row, int cols,
     const V::Int col_term = t.by_col ? V::Set(t.cols[c]) : V::Zero();
     for (int r = 0; r < rows; r += V::kLanes) {
       V::Int x = V::Add(col_term, V::LoadAligned(t.rows + row + r));
+      if (t.has_row_zeros) {
+        x = V::Add(x, V::Mul(V::LoadAligned(t.row_zeros + row + r),
+                             V::Set(t.col_factors[c])));
+      }
+      if (t.has_col_zeros) {
+        x = V::Sub(x, V::Mul(V::LoadAligned(t.row_sums + row + r),
+                             V::Set(t.col_zeros[c])));
+      }
       if (accumulate) x = V::Add(x, V::LoadAligned(values));
       V::StoreAligned(values, x);
       values += V::kLanes;

@@ -172,6 +172,18 @@ RUY_LIKE_ALWAYS_INLINE void StoreWhole(const SpilledTile<float>& tile,
   store_columns(tile, e, DstOf(tile, e), e.dst_col_stride);
 }
 
+// What a row's zero point is multiplied by in a column.
+RUY_LIKE_ALWAYS_INLINE int32_t RowZeroFactor(const ZeroPointArgs& z,
+                                             ptrdiff_t col) {
+  const uint32_t rhs = z.rhs == nullptr ? 0 : z.rhs[col];
+  uint32_t factor = static_cast<uint32_t>(z.depth) * rhs;
+  if (z.lhs != nullptr) {
+    factor += static_cast<uint32_t>(z.rhs_base) -
+              static_cast<uint32_t>(z.rhs_sums[col]);
+  }
+  return static_cast<int32_t>(factor);
+}
+
 // Adds to raw accumulators what ZeroPointArgs says.
 template <class V>
 RUY_LIKE_NOINLINE void SubtractZeroPoints(const SpilledTile<int32_t>& tile,
@@ -180,14 +192,8 @@ RUY_LIKE_NOINLINE void SubtractZeroPoints(const SpilledTile<int32_t>& tile,
   const ZeroPointArgs z = zeros;
   for (int c = 0; c < tile.cols; ++c) {
     const ptrdiff_t col = tile.col0 + c;
-    const uint32_t rhs = z.rhs == nullptr ? 0 : z.rhs[col];
-    uint32_t of_lhs = static_cast<uint32_t>(z.depth) * rhs;
-    if (z.lhs != nullptr) {
-      of_lhs += static_cast<uint32_t>(z.rhs_base) -
-                static_cast<uint32_t>(z.rhs_sums[col]);
-    }
-    const Int lhs_factor = V::Set(static_cast<int32_t>(of_lhs));
-    const Int sum_factor = V::Set(static_cast<int32_t>(rhs));
+    const Int lhs_factor = V::Set(RowZeroFactor(z, col));
+    const Int sum_factor = V::Set(z.rhs == nullptr ? 0 : z.rhs[col]);
     int32_t* const column = tile.acc + c * tile.col_stride;
     for (int row = 0; row < tile.rows; row += V::kLanes) {
       const typename V::Mask mask =
