@@ -6,6 +6,7 @@
 #ifndef RUY_LIKE_QUANTIZE_MOVING_AVERAGE_OBSERVER_H_
 #define RUY_LIKE_QUANTIZE_MOVING_AVERAGE_OBSERVER_H_
 
+#include <cstddef>
 #include <cstdint>
 
 #include "absl/status/status.h"
@@ -44,9 +45,12 @@ class RUY_LIKE_EXPORT MovingAverageObserver final {
   // One batch: NaN and infinities are skipped, and a batch of nothing else does
   // not count. Errors are those of Observer::Observe, with nothing observed,
   // and InvalidArgument for the constant.
-  absl::Status Observe(absl::Span<const float> values,
-                       Context* context = nullptr);
   absl::Status Observe(const Matrix<float>& values, Context* context = nullptr);
+  absl::Status Observe(absl::Span<const float> values,
+                       Context* context = nullptr) {
+    const auto count = static_cast<std::ptrdiff_t>(values.size());
+    return Observe(RowMajor(values.data(), 1, count), context);
+  }
 
   float constant() const { return constant_; }
   std::uint64_t batches() const { return batches_; }

@@ -110,9 +110,12 @@ class RUY_LIKE_EXPORT Observer final {
   // With nothing observed: InvalidArgument for null data or a layout that is
   // not valid, OutOfRange for one whose bytes cannot be counted,
   // ResourceExhausted.
-  absl::Status Observe(absl::Span<const float> values,
-                       Context* context = nullptr);
   absl::Status Observe(const Matrix<float>& values, Context* context = nullptr);
+  absl::Status Observe(absl::Span<const float> values,
+                       Context* context = nullptr) {
+    const auto count = static_cast<std::ptrdiff_t>(values.size());
+    return Observe(RowMajor(values.data(), 1, count), context);
+  }
 
   // Adds what `other` has observed. FailedPrecondition, with nothing added,
   // unless both stream or both have one range.

@@ -30,13 +30,6 @@ absl::StatusOr<MovingAverageObserver> MovingAverageObserver::Resume(
   return observer;
 }
 
-absl::Status MovingAverageObserver::Observe(absl::Span<const float> values,
-                                            Context* context) {
-  return Observe(
-      RowMajor(values.data(), 1, static_cast<std::ptrdiff_t>(values.size())),
-      context);
-}
-
 absl::Status MovingAverageObserver::Observe(const Matrix<float>& values,
                                             Context* context) {
   return CatchNoMemory([&]() -> absl::Status {

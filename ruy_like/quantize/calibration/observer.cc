@@ -210,13 +210,6 @@ absl::Status Observer::SetRange(float absmax) {
   });
 }
 
-absl::Status Observer::Observe(absl::Span<const float> values,
-                               Context* context) {
-  return Observe(
-      RowMajor(values.data(), 1, static_cast<std::ptrdiff_t>(values.size())),
-      context);
-}
-
 absl::Status Observer::Observe(const Matrix<float>& values, Context* context) {
   return CatchNoMemory([&]() -> absl::Status {
     const qi::Erased view = qi::Erase(values);

@@ -95,8 +95,10 @@ struct Memory {
 
 // Where there are elements there is data.
 absl::Status CheckData(const Memory& memory);
-// No byte belongs to both. What has no bytes shares none, wherever it points.
-absl::Status CheckDisjoint(const Memory& a, const Memory& b);
+// No byte belongs to both; with `in_place`, or all do. What has no bytes shares
+// none, wherever it points.
+absl::Status CheckDisjoint(const Memory& a, const Memory& b,
+                           bool in_place = false);
 // All have data, and what is read shares no memory with what is written.
 absl::Status CheckMemory(std::initializer_list<Memory> read,
                          const Memory& written);

@@ -42,16 +42,6 @@ absl::Status ChooseBroadcast(const TensorShape& a, const TensorShape& b,
                  Describe(a));
 }
 
-// Disjoint, or the same elements.
-absl::Status CheckAliasing(const char* name, const Erased& input,
-                           const Erased& output) {
-  if (input.data == output.data &&
-      ElementCount(input.shape) == ElementCount(output.shape)) {
-    return absl::OkStatus();
-  }
-  return CheckDisjoint({name, input}, {"output", output});
-}
-
 // InvalidArgument unless a, b and output are valid, of shapes that go together,
 // and output is an operand itself or shares no memory with it.
 absl::Status CheckElementPairs(const Erased& a, const Erased& b,
@@ -62,8 +52,10 @@ absl::Status CheckElementPairs(const Erased& a, const Erased& b,
   if (output.shape != a.shape) {
     return Invalid("output is ", Describe(output), ", a is ", Describe(a));
   }
-  RUY_LIKE_RETURN_IF_ERROR(CheckAliasing("a", a, output));
-  RUY_LIKE_RETURN_IF_ERROR(CheckAliasing("b", b, output));
+  RUY_LIKE_RETURN_IF_ERROR(
+      CheckDisjoint({"a", a}, {"output", output}, /*in_place=*/true));
+  RUY_LIKE_RETURN_IF_ERROR(
+      CheckDisjoint({"b", b}, {"output", output}, /*in_place=*/true));
   return ChooseBroadcast(a.shape, b.shape, broadcast);
 }
 
