@@ -16,6 +16,7 @@
 
 #include "ruy_like/matrix.h"
 #include "ruy_like/mul_params.h"
+#include "ruy_like/path.h"
 #include "ruy_like/scalar.h"
 
 namespace ruy_like {
@@ -169,6 +170,12 @@ void CompleteCall(const MulParams<Accum, Dst>& mul_params,
   call->clamp_max = ExactDouble(mul_params.clamp_max());
   call->max_num_threads = max_num_threads;
 }
+
+// to[i] = table[from[i]] of n bytes, by the best of the permitted paths and on
+// this thread; `table` has 256 elements, `to` may be `from`.
+RUY_LIKE_EXPORT void LookUpBytes(const std::uint8_t* table,
+                                 const std::uint8_t* from, std::ptrdiff_t n,
+                                 Path permitted, std::uint8_t* to);
 
 }  // namespace internal
 

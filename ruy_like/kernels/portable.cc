@@ -285,8 +285,8 @@ struct Lane : activations::FloatLane {
     return static_cast<int32_t>(static_cast<uint32_t>(a) *
                                 static_cast<uint32_t>(b));
   }
-  static ptrdiff_t LookUpVectors(const uint8_t*, uint8_t*, ptrdiff_t, ptrdiff_t,
-                                 ptrdiff_t) {
+  static ptrdiff_t LookUpVectors(const uint8_t*, const uint8_t*, ptrdiff_t,
+                                 ptrdiff_t, ptrdiff_t, uint8_t*) {
     return 0;
   }
   static int32_t Min(int32_t a, int32_t b) { return a < b ? a : b; }

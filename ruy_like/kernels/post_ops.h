@@ -11,8 +11,10 @@
 //   double   dst = clamp(acc + beta * dst + bias), rounded to dst's type
 //   int32    dst = clamp(acc + beta * dst + bias), modulo 2^32 before the clamp
 //
-//   8 bits   dst = table[dst], which the kernel has made of the accumulators:
-//            the routine takes neither tile nor terms but the table
+//   8 bits   dst = table[dst], which the kernel has made of the accumulators,
+//   or
+//            table[tile], of bytes that lie as dst does: the routine takes no
+//            terms but the table
 //
 // Each product and each sum is rounded by itself, and is there only if its term
 // is. A NaN stays one.
@@ -61,13 +63,16 @@ struct PostOpArgs {
   ptrdiff_t rows, cols;
   // The accumulators, float, double or int32: columns without gaps, or rows if
   // those of dst are contiguous, tile_stride elements apart. 64-byte aligned;
-  // tile_stride is a multiple of 16.
+  // tile_stride is a multiple of 16. Of a table the bytes to look up, or null:
+  // those of dst.
   const void* tile;
   Scalar tile_scalar;
   ptrdiff_t tile_stride;
   // dst, bias and bounds of the tile.
   const EpilogueArgs* epilogue;
   PostOpTerms terms;
+  // Of a table: the processor has VPERMI2B (PermutesBytes of the machine).
+  bool permutes_bytes;
 };
 
 }  // namespace ruy_like::kernels

@@ -169,6 +169,13 @@ CpuFeatures FeaturesOf(Path path) {
   return 0;
 }
 
+bool PermutesBytes(Path path) {
+  if ((FeaturesOf(path) & kCpuAvx512Vnni) == 0) return false;
+  static const bool has_vbmi = HostCpuidSource() != nullptr &&
+                               Bit(HostCpuidSource()->Cpuid(7, 0).ecx, 1);
+  return has_vbmi;
+}
+
 Path PathsWithFeatures(CpuFeatures features) {
   Path paths = Path::kNone;
 #define RUY_LIKE_PATH(Enum, name, arch, required, flags) \

@@ -115,6 +115,10 @@ void SetEmulatedCpuFeatures(CpuFeatures features,
 // What a single path needs (paths.inc).
 CpuFeatures FeaturesOf(Path path);
 
+// Of a permitted path: it needs AVX-512-VNNI, and this processor has
+// AVX512-VBMI, too, as Ice Lake, Zen 4 and newer ones do: VPERMI2B.
+bool PermutesBytes(Path path);
+
 // The paths whose features are all in `features`.
 Path PathsWithFeatures(CpuFeatures features);
 

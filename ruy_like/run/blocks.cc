@@ -139,7 +139,9 @@ ABSL_ATTRIBUTE_NOINLINE void Product::RunWithPostOps(
     RunKernel(piece, levels, lhs, rhs, epilogue, accum);
     args.rows = piece.end_row - piece.start_row;
     args.cols = piece.end_col - piece.start_col;
+    args.tile = nullptr;
     args.tile_scalar = Scalar::kI32;
+    args.permutes_bytes = PermutesBytes(plan.choice.path);
     args.epilogue = &epilogue;
     args.terms = params_.post_ops;
     return plan.post_ops(&args);

@@ -35,6 +35,16 @@ struct Simd256 {
                               _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
   }
 
+  // The same 16 bytes in each half.
+  static RUY_LIKE_ALWAYS_INLINE Int LoadEach16(const void* p) {
+    return _mm256_broadcastsi128_si256(
+        _mm_loadu_si128(static_cast<const __m128i*>(p)));
+  }
+  // Bytes of `high` where those of x are negative.
+  static RUY_LIKE_ALWAYS_INLINE Int HighIfNegative8(Int x, Int low, Int high) {
+    return _mm256_blendv_epi8(low, high, x);
+  }
+
 #define RUY_LIKE_MM(name) _mm256_##name
 #include "ruy_like/simd/simd_x86_members.inc"
 #undef RUY_LIKE_MM

@@ -35,6 +35,16 @@ struct Simd512 {
     return static_cast<Mask>((1u << n) - 1);
   }
 
+  // The same 16 bytes in each quarter.
+  static RUY_LIKE_ALWAYS_INLINE Int LoadEach16(const void* p) {
+    return _mm512_broadcast_i32x4(
+        _mm_loadu_si128(static_cast<const __m128i*>(p)));
+  }
+  // Bytes of `high` where those of x are negative.
+  static RUY_LIKE_ALWAYS_INLINE Int HighIfNegative8(Int x, Int low, Int high) {
+    return _mm512_mask_blend_epi8(_mm512_movepi8_mask(x), low, high);
+  }
+
 #define RUY_LIKE_MM(name) _mm512_##name
 #include "ruy_like/simd/simd_x86_members.inc"
 #undef RUY_LIKE_MM
@@ -60,6 +70,31 @@ struct Simd512 {
   }
   static RUY_LIKE_ALWAYS_INLINE __m256i LoadFirstOfHalf(const void* p, int n) {
     return _mm256_maskz_loadu_epi8((1u << n) - 1, p);
+  }
+  // As LookUpVectors. VPERMI2B looks up in each half of the table: two times
+  // two cycles, at most 16 bytes a cycle instead of 3. In assembly, since this
+  // is compiled for processors without it, too.
+  static ptrdiff_t LookUpPermuted(const uint8_t* table, const uint8_t* from,
+                                  ptrdiff_t n, ptrdiff_t step, ptrdiff_t runs,
+                                  uint8_t* to) {
+    if (n < 64) return 0;
+    const Int quarters[4] = {Load(table), Load(table + 64), Load(table + 128),
+                             Load(table + 192)};
+    const ptrdiff_t whole = n / 64 * 64;
+    for (; runs > 0; --runs, from += step, to += step) {
+      for (ptrdiff_t at = 0; at < whole; at += 64) {
+        const Int x = Load(from + at);
+        Int low = x, high = x;
+        asm("vpermi2b %2, %1, %0"
+            : "+v"(low)
+            : "v"(quarters[0]), "v"(quarters[1]));
+        asm("vpermi2b %2, %1, %0"
+            : "+v"(high)
+            : "v"(quarters[2]), "v"(quarters[3]));
+        _mm512_storeu_si512(to + at, HighIfNegative8(x, low, high));
+      }
+    }
+    return whole;
   }
   // ## Halves
   static RUY_LIKE_ALWAYS_INLINE __m256i LowHalf(Int x) {

@@ -204,10 +204,11 @@ struct SimdNeon : SimdVectors<SimdNeon, int32x4_t, float32x4_t> {
   // As simd_x86_members.inc has it. TBL and TBX look up in 64 bytes; other
   // indices give 0, or what was there.
   static ptrdiff_t LookUpVectors([[maybe_unused]] const uint8_t* table,
-                                 [[maybe_unused]] uint8_t* bytes,
+                                 [[maybe_unused]] const uint8_t* from,
                                  [[maybe_unused]] ptrdiff_t n,
                                  [[maybe_unused]] ptrdiff_t step,
-                                 [[maybe_unused]] ptrdiff_t runs) {
+                                 [[maybe_unused]] ptrdiff_t runs,
+                                 [[maybe_unused]] uint8_t* to) {
 #if RUY_LIKE_NEON_64
     if (n < 16) return 0;
     uint8x16x4_t quarters[4];
@@ -215,15 +216,15 @@ struct SimdNeon : SimdVectors<SimdNeon, int32x4_t, float32x4_t> {
       quarters[i / 4].val[i % 4] = vld1q_u8(table + 16 * i);
     }
     const ptrdiff_t whole = n / 16 * 16;
-    for (; runs > 0; --runs, bytes += step) {
+    for (; runs > 0; --runs, from += step, to += step) {
       for (ptrdiff_t at = 0; at < whole; at += 16) {
-        uint8x16_t index = vld1q_u8(bytes + at);
+        uint8x16_t index = vld1q_u8(from + at);
         uint8x16_t found = vqtbl4q_u8(quarters[0], index);
         for (int i = 1; i < 4; ++i) {
           index = vsubq_u8(index, vdupq_n_u8(64));
           found = vqtbx4q_u8(found, quarters[i], index);
         }
-        vst1q_u8(bytes + at, found);
+        vst1q_u8(to + at, found);
       }
     }
     return whole;

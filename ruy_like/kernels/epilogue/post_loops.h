@@ -336,7 +336,7 @@ struct PostLoops {
     }
   }
 
-  // Replaces bytes of dst by those of the table.
+  // Makes bytes of dst those of the table.
   static void LookUp(const PostOpArgs& args) {
     const EpilogueArgs& e = *args.epilogue;
     const uint8_t* const table = args.terms.table;
@@ -348,10 +348,16 @@ struct PostLoops {
       length *= runs;
       runs = 1;
     }
-    uint8_t* bytes = static_cast<uint8_t*>(e.dst);
-    const ptrdiff_t done = V::LookUpVectors(table, bytes, length, step, runs);
-    for (; runs > 0; --runs, bytes += step) {
-      for (ptrdiff_t i = done; i < length; ++i) bytes[i] = table[bytes[i]];
+    uint8_t* to = static_cast<uint8_t*>(e.dst);
+    const uint8_t* from =
+        args.tile == nullptr ? to : static_cast<const uint8_t*>(args.tile);
+    auto look_up = &V::LookUpVectors;
+    if constexpr (V::kLanes == 16) {
+      if (args.permutes_bytes) look_up = &V::LookUpPermuted;
+    }
+    const ptrdiff_t done = look_up(table, from, length, step, runs, to);
+    for (; runs > 0; --runs, from += step, to += step) {
+      for (ptrdiff_t i = done; i < length; ++i) to[i] = table[from[i]];
     }
   }
 

@@ -5,10 +5,11 @@
 #include <cstddef>
 
 #include "ruy_like/base/no_memory.h"
+#include "ruy_like/erased_call.h"
 #include "ruy_like/quantize/checks/checks.h"
 #include "ruy_like/quantize/loops/blocks.h"
+#include "ruy_like/quantize/loops/dispatch.h"
 #include "ruy_like/quantize/loops/rounding.h"
-#include "ruy_like/quantize/loops/table_kernels.h"
 #include "ruy_like/quantize/multiplier.h"
 
 namespace ruy_like {
@@ -73,13 +74,13 @@ absl::Status LookUp(const Erased& input, const ByteTable& table,
                     Context* context, const Erased& output) {
   const auto* const from = static_cast<const std::uint8_t*>(input.data);
   auto* const to = static_cast<std::uint8_t*>(const_cast<void*>(output.data));
-  TableFunction* const look_up = TableKernelFor(context);
+  const Path paths = PermittedPaths(context);
   return ForEachRange(ElementCount(input.shape), /*grain=*/64,
                       /*bytes_per_element=*/2, context,
                       [&](std::ptrdiff_t first, std::ptrdiff_t last) {
-                        look_up(from + first,
-                                static_cast<std::size_t>(last - first),
-                                table.bytes().data(), to + first);
+                        internal::LookUpBytes(table.bytes().data(),
+                                              from + first, last - first, paths,
+                                              to + first);
                       });
 }
 

@@ -12,12 +12,12 @@
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/checked_math.h"
 #include "ruy_like/context.h"
+#include "ruy_like/erased_call.h"
 #include "ruy_like/quantize/byte_table.h"
 #include "ruy_like/quantize/checks/checks.h"
 #include "ruy_like/quantize/loops/blocks.h"
 #include "ruy_like/quantize/loops/dispatch.h"
 #include "ruy_like/quantize/loops/layer_kernels.h"
-#include "ruy_like/quantize/loops/table_kernels.h"
 #include "ruy_like/quantize/tensor.h"
 #include "ruy_like/quantize/workspace.h"
 
@@ -161,25 +161,24 @@ class NhwcTensors final {
     const TensorShape& out = output_.shape;
     const std::ptrdiff_t row = out.width * out.channels;
     if (ElementCount(out) == 0) return absl::OkStatus();
-    TableFunction* const look_up =
-        table == nullptr ? nullptr : TableKernelFor(context);
+    const Path paths = PermittedPaths(context);
     RUY_LIKE_RETURN_IF_ERROR(ForEachRange(
         out.batch * out.height, /*grain=*/1, SlidingCost(args.window, row),
         context, [&](std::ptrdiff_t first, std::ptrdiff_t last) {
           kernel(args, first, last);
           if (table == nullptr) return;
-          LookUp(look_up, *table, first * row, last * row);
+          LookUp(paths, *table, first * row, last * row);
         }));
     return CopyResult(context);
   }
   // The same of a result that is complete.
   absl::Status FinishResult(Context* context, const ByteTable* table) const {
     if (table != nullptr) {
-      TableFunction* const look_up = TableKernelFor(context);
+      const Path paths = PermittedPaths(context);
       RUY_LIKE_RETURN_IF_ERROR(ForEachRange(
           ElementCount(output_.shape), /*grain=*/64, /*bytes_per_element=*/2,
           context, [&](std::ptrdiff_t first, std::ptrdiff_t last) {
-            LookUp(look_up, *table, first, last);
+            LookUp(paths, *table, first, last);
           }));
     }
     return CopyResult(context);
@@ -187,11 +186,11 @@ class NhwcTensors final {
 
  private:
   bool IsCopied() const { return input_.shape.order == TensorOrder::kNchw; }
-  void LookUp(TableFunction* look_up, const ByteTable& table,
-              std::ptrdiff_t first, std::ptrdiff_t last) const {
+  void LookUp(Path paths, const ByteTable& table, std::ptrdiff_t first,
+              std::ptrdiff_t last) const {
     auto* const bytes = static_cast<std::uint8_t*>(result_) + first;
-    look_up(bytes, static_cast<std::size_t>(last - first), table.bytes().data(),
-            bytes);
+    internal::LookUpBytes(table.bytes().data(), bytes, last - first, paths,
+                          bytes);
   }
   absl::Status CopyResult(Context* context) const {
     if (!IsCopied()) return absl::OkStatus();

@@ -47,13 +47,4 @@ bool PermitsVnni(const Context* context) {
 #endif
 }
 
-bool PermitsVbmi(const Context* context) {
-#if HWY_ARCH_X86
-  return (SupportedTargets() & HWY_AVX3_DL) != 0 && PermitsVnni(context);
-#else
-  (void)context;
-  return false;
-#endif
-}
-
 }  // namespace ruy_like::quantize_internal

@@ -34,10 +34,6 @@ inline std::int64_t TargetsFor(const Context* context) {
 // counts as AVX2.
 bool PermitsVnni(const Context* context);
 
-// The same for VPERMI2B, which those machines with VNNI have that Highway's
-// target AVX3_DL stands for: Ice Lake's and newer ones.
-bool PermitsVbmi(const Context* context);
-
 // The place of the best of `targets` in a table that HWY_EXPORT made. Inline,
 // because it must see the including file's HWY_TARGETS.
 inline std::size_t TargetIndex(std::int64_t targets) {
