@@ -71,48 +71,62 @@ TEST_P(GroupMulTest, EdgesOfCopiedActivations) {
 // partial sum may saturate, and what wraps does so as the oracle's.
 TEST_P(GroupMulTest, GreatestSums) {
   constexpr std::ptrdiff_t kRows = 17;
-  const std::int8_t tables[2][16] = {
-      {0, 0, 0, 127, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 127},
-      {0, 0, 0, -128, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -128}};
   struct Kind {
     int bits;
-    const std::int8_t* table;
+    int level = 0;  // of a table, the only one but 0
+    bool has_zero_points = false;
   };
-  for (const auto& [bits, table] :
-       {Kind{4, nullptr}, Kind{8, nullptr}, Kind{4, tables[0]},
-        Kind{4, tables[1]}, Kind{2, tables[0]}, Kind{2, tables[1]}}) {
-    for (const std::ptrdiff_t depth : {2048, 65536, 65552}) {
-      for (const std::ptrdiff_t cols : {1, 7}) {
-        for (const auto& [activation, activation_zero] :
-             {std::pair(-128, 0), {127, 0}, {-128, 127}, {127, -100}}) {
-          std::vector<std::uint8_t> levels(kRows * depth,
-                                           bits == 8 ? 0x7f : 0xff);
-          const std::vector<float> scales(kRows, 1.0f);
-          GroupWeights weights;
-          weights.rows = kRows;
-          weights.depth = depth;
-          weights.bits = bits;
-          weights.table = table;
-          weights.levels = levels.data();
-          weights.set_scales(scales.data());
-          weights.zero_point = table == tables[1]        ? 127
-                               : weights.LevelsAreInt8() ? -128
-                                                         : 0;
-          const std::vector<std::int8_t> values(
-              depth * cols, static_cast<std::int8_t>(activation));
-          const std::vector<std::int8_t> zeros(
-              cols, static_cast<std::int8_t>(activation_zero));
-          GroupMulParams params;
-          params.activation_zero_points = zeros.data();
-          const Matrix<std::int8_t> rhs =
-              MakeMatrix(values.data(), depth, cols, Order::kColMajor);
-          const auto packed = PackGroupWeights(weights, &context_);
-          ASSERT_TRUE(packed.ok()) << packed.status();
-          EXPECT_EQ(MulTo<float>(*packed, rhs, params, &context_),
-                    GroupReference(weights, rhs, params))
-              << bits << " bits, depth " << depth << ", cols " << cols
-              << ", activations " << activation << " - " << activation_zero;
-        }
+  // Sums of 16 bits hold 4 steps of codes of 4 bits, 2 with zero points, and 1
+  // step of levels that span 63 or, for more columns than are streamed, 2, 21
+  // and 63.
+  for (const auto& [bits, level, has_zero_points] :
+       {Kind{4}, Kind{4, 0, true}, Kind{8}, Kind{4, 127}, Kind{4, -128},
+        Kind{2, 127}, Kind{2, -128}, Kind{4, 63}, Kind{2, 63}, Kind{4, 31},
+        Kind{2, 31}, Kind{4, 24}, Kind{2, 3}, Kind{4, 1}}) {
+    const bool is_wide = level == 0 || level > 63 || level < -63;
+    std::int8_t table[16] = {};
+    table[3] = table[15] = static_cast<std::int8_t>(level);
+    // More columns than paths that widen codes stream, in short groups alone.
+    for (const auto& [depth, cols] :
+         {std::pair<std::ptrdiff_t, std::ptrdiff_t>(2048, 1),
+          {2048, 7},
+          {2056, 40},
+          {65536, 1},
+          {65552, 7}}) {
+      if (!is_wide && depth > 2056) continue;
+      for (const auto& [activation, activation_zero] :
+           {std::pair(-128, 0), {127, 0}, {-128, 127}, {127, -100}}) {
+        if (cols > 7 && activation_zero != 0) continue;
+        std::vector<std::uint8_t> levels(kRows * depth,
+                                         bits == 8 ? 0x7f : 0xff);
+        const std::vector<float> scales(kRows, 1.0f);
+        GroupWeights weights;
+        weights.rows = kRows;
+        weights.depth = depth;
+        weights.bits = bits;
+        weights.table = level == 0 ? nullptr : table;
+        weights.levels = levels.data();
+        weights.set_scales(scales.data());
+        const std::vector<std::uint8_t> zero_points(kRows, 0);
+        if (has_zero_points) weights.zero_points = zero_points.data();
+        weights.zero_point = level < 0                 ? 127
+                             : weights.LevelsAreInt8() ? -128
+                                                       : 0;
+        const std::vector<std::int8_t> values(
+            depth * cols, static_cast<std::int8_t>(activation));
+        const std::vector<std::int8_t> zeros(
+            cols, static_cast<std::int8_t>(activation_zero));
+        GroupMulParams params;
+        params.activation_zero_points = zeros.data();
+        const Matrix<std::int8_t> rhs =
+            MakeMatrix(values.data(), depth, cols, Order::kColMajor);
+        const auto packed = PackGroupWeights(weights, &context_);
+        ASSERT_TRUE(packed.ok()) << packed.status();
+        EXPECT_EQ(MulTo<float>(*packed, rhs, params, &context_),
+                  GroupReference(weights, rhs, params))
+            << bits << " bits, level " << level << ", zero points "
+            << has_zero_points << ", depth " << depth << ", cols " << cols
+            << ", activations " << activation << " - " << activation_zero;
       }
     }
   }

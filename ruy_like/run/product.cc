@@ -216,6 +216,10 @@ void Product::InitGroups() {
   groups_.zeros = widens_nibbles ? nullptr : weights.zeros;
   groups_.zero_excess = shape.LevelsAreInt8() ? kAddedToInt8 - added : 0;
   groups_.table = group_packing_.table;
+  groups_.word_steps = kernels::WordStepsOf(shape.by_table ? shape.level_span
+                                            : weights.zeros != nullptr
+                                                ? kernels::kGroupGreatestShifted
+                                                : 15);
   groups_.row_sums = params_.row_sums;
   groups_.column_zeros = params_.column_zeros;
   group_packing_ = {};

@@ -53,6 +53,14 @@ constexpr RUY_LIKE_ALWAYS_INLINE int Min(Count a, int b) {
   return a < b ? static_cast<int>(a) : b;
 }
 
+// Makes the compiler store a variable and load it again: what registers have no
+// room for is best in memory by intention, where loads are operands of other
+// instructions.
+template <typename T>
+RUY_LIKE_ALWAYS_INLINE void HoldInMemory(T& x) {
+  __asm__("" : "+m"(x));
+}
+
 // A constant as an argument: a call of it is a constant expression.
 template <int kValue>
 struct Constant {

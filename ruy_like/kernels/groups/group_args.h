@@ -77,6 +77,12 @@ static constexpr PanelFormat kPackedTable2 = {
     ValueRange::kFull,  false,
     /*code_bits=*/2,    /*by_table=*/true};
 
+// Steps that sums of 16 bits hold of levels up to `level` by any int8: each
+// adds four products, of which two are a VPMADDUBSW's.
+constexpr ptrdiff_t WordStepsOf(int level) {
+  return INT16_MAX / (4 * 128 * (level < 1 ? 1 : level));
+}
+
 // A row's groups.
 struct GroupSizes {
   ptrdiff_t groups;
@@ -106,7 +112,9 @@ struct GroupArgs {
   const uint8_t* zeros;
   // The excess of zero points over the levels that are multiplied.
   int32_t zero_excess;
-  const uint8_t* table;   // of GroupPackArgs
+  const uint8_t* table;  // of GroupPackArgs
+  // Steps whose products with any int8 add up in 16 bits.
+  ptrdiff_t word_steps;
   const float* row_sums;  // of the weights of each row; with column_zeros
   // A group's values of columns are group_stride from the next one's.
   const int32_t* starts;
@@ -140,7 +148,7 @@ struct GroupPackArgs {
 
 // Codes of 4 bits whose zero points are subtracted while they are widened have
 // this one added, so that they are at least 1.
-enum { kGroupShiftedZero = 16 };
+enum { kGroupShiftedZero = 16, kGroupGreatestShifted = 15 + kGroupShiftedZero };
 
 // Columns that are gathered or quantized at once, such that rows of floats are
 // 64 bytes long, those of bytes up to 64; and elements between them, since

@@ -153,15 +153,24 @@ struct VnniColumnNibbles : X86Nibbles<S> {
   }
 };
 
-// Codes of at most 31: two products fit 16 bits.
+// Levels of at most 63, whose products are summed in 16 bits: two operations
+// for four of them.
 template <class S>
-struct MaddDot4 : X86Dot<S> {
+struct MaddWords : X86Dot<S> {
   typedef typename S::Int Int;
-  static RUY_LIKE_ALWAYS_INLINE void Step(Int& acc, Int weights,
+  typedef Int Words;
+  static constexpr bool kSumsWords = true;
+  static constexpr int kMaxLevel = 63;
+  static RUY_LIKE_ALWAYS_INLINE void Step(Int& words, Int weights,
                                           Int activations) {
-    acc = S::Add(acc, S::MultiplyWords(S::MultiplyBytes(weights, activations),
-                                       S::Set16(1)));
-    S::HoldInRegister(acc);
+    words = S::Add16(words, Multiply(weights, activations));
+    S::HoldInRegister(words);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int Multiply(Int weights, Int activations) {
+    return S::MultiplyBytes(weights, activations);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int SumOf(Int words) {
+    return S::MultiplyWords(words, S::Set16(1));
   }
 };
 
@@ -226,8 +235,11 @@ struct MaddSigned : X86Nibbles<S> {
  private:
   static RUY_LIKE_ALWAYS_INLINE void StepOfHalf(Int& acc, Int levels,
                                                 Int activations) {
-    MaddDot4<S>::Step(acc, Magnitudes(activations),
-                      NegatedWhere(activations, levels));
+    acc = S::Add(acc, S::MultiplyWords(
+                          S::MultiplyBytes(Magnitudes(activations),
+                                           NegatedWhere(activations, levels)),
+                          S::Set16(1)));
+    S::HoldInRegister(acc);
   }
 };
 
@@ -426,10 +438,11 @@ struct X86GroupOps {
   }
 };
 
-// Without VNNI nibbles as packed take three multiplications for a step, widened
-// codes four; codes of 8 bits are as fast by tiles from three columns on, which
+// Without VNNI nibbles as packed take five operations for a step of a vector of
+// rows, widened codes four and some at each group's end: these are for many
+// columns. Codes of 8 bits are as fast by tiles from three columns on, which
 // stay fast where weights come from memory (doc/tuning.md). Wide tables take
-// four again, but are looked up once for each column.
+// eight, but are looked up once for each column.
 template <class S, int kPanels, int kCols>
 struct MaddGroupKernels {
   typedef X86GroupOps Ops;
@@ -441,21 +454,28 @@ struct MaddGroupKernels {
   typedef X86StreamForm<S, SignedTable4, SignedTable4, true> StreamSigned4;
   typedef X86ByTable<S, MaddNibbles<S>, 2> Table2;
   typedef X86StreamForm<S, Table2, Table2> StreamT2;
-  typedef X86TileForm<S, MaddDot4<S>, kPanels, kCols> Tile4;
+  typedef X86TileForm<S, MaddWords<S>, kPanels, kCols> TileWords;
   typedef X86TileForm<S, MaddDot8<S>, kPanels, kCols> Tile8;
   static constexpr int kMacsPerNs = S::kLanes == 16 ? 120 : 80;
+  static constexpr int kStreamCols = 16;
   static constexpr Kernel kList[] = {
-      GroupEntry<Ops, Stream4>("G4S8", kPackedCodes4, nullptr, kMacsPerNs),
-      // For groups that are too long to be multiplied as nibbles.
-      GroupEntry<Ops, Tile4>("G4W8S8", kPackedCodes4, PackNibbles<WidenNibbles>,
-                             kMacsPerNs),
+      GroupEntry<Ops, Stream4>("G4S8", kPackedCodes4, nullptr, kMacsPerNs,
+                               kStreamCols),
+      GroupEntry<Ops, TileWords>("G4W8S8", kPackedCodes4,
+                                 PackNibbles<WidenNibbles>, kMacsPerNs),
       GroupEntry<Ops, Stream8>("G8W16", kPackedCodes8, nullptr, kMacsPerNs,
                                /*max_cols=*/2),
       GroupEntry<Ops, Tile8>("G8W16", kPackedCodes8, nullptr, kMacsPerNs),
-      GroupEntry<Ops, StreamT4>("T4S8", kPackedTable4, nullptr, kMacsPerNs),
-      GroupEntry<Ops, StreamT2>("T2S8", kPackedTable2, nullptr, kMacsPerNs),
+      GroupEntry<Ops, StreamT4>("T4S8", kPackedTable4, nullptr, kMacsPerNs,
+                                kStreamCols),
+      GroupEntry<Ops, StreamT2>("T2S8", kPackedTable2, nullptr, kMacsPerNs,
+                                kStreamCols),
       GroupEntry<Ops, StreamSigned4>("T4M8", kPackedTable4, nullptr, kMacsPerNs,
                                      /*max_cols=*/12),
+      GroupEntry<Ops, TileWords>("T4W8S8", kPackedTable4, PackByTable<Ops, 4>,
+                                 kMacsPerNs),
+      GroupEntry<Ops, TileWords>("T2W8S8", kPackedTable2, PackByTable<Ops, 2>,
+                                 kMacsPerNs),
       GroupEntry<Ops, Tile8>("T4W8W16", kPackedTable4, PackByTable<Ops, 4>,
                              kMacsPerNs),
       GroupEntry<Ops, Tile8>("T2W8W16", kPackedTable2, PackByTable<Ops, 2>,

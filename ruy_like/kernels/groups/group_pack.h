@@ -23,19 +23,10 @@ namespace {
                                           ptrdiff_t steps,
                                           const uint8_t* __restrict shifts,
                                           uint8_t* __restrict widened) {
-  if (shifts == nullptr) {
-    for (ptrdiff_t step = 0; step < steps; ++step) {
-      for (int i = 0; i < 64; ++i) {
-        widened[i] = codes[i] & 15;
-        widened[64 + i] = codes[i] >> 4;
-      }
-      codes += 64;
-      widened += 128;
-    }
-    return;
+  uint8_t shift[64] = {};
+  if (shifts != nullptr) {
+    for (int i = 0; i < 64; ++i) shift[i] = shifts[i / 4];
   }
-  uint8_t shift[64];
-  for (int i = 0; i < 64; ++i) shift[i] = shifts[i / 4];
   for (ptrdiff_t step = 0; step < steps; ++step) {
     for (int i = 0; i < 64; ++i) {
       widened[i] = (codes[i] & 15) + shift[i];

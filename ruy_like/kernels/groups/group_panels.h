@@ -27,6 +27,7 @@ struct GroupTileArgs {
   const uint8_t* zeros;
   int32_t zero_excess;
   const uint8_t* table;
+  ptrdiff_t word_steps;
   const float* row_sums;
   ptrdiff_t groups, group_steps, last_group_steps;
   const char* activations;
@@ -56,6 +57,7 @@ RUY_LIKE_ALWAYS_INLINE void ForGroupPanels(const KernelArgs& args, Run run) {
   tile.zeros = groups.zeros;
   tile.zero_excess = groups.zero_excess;
   tile.table = groups.table;
+  tile.word_steps = groups.word_steps;
   tile.row_sums = groups.row_sums;
   tile.groups = groups.sizes.groups;
   tile.group_steps = groups.sizes.group_steps;
@@ -98,8 +100,9 @@ RUY_LIKE_ALWAYS_INLINE void ForGroupPanels(const KernelArgs& args, Run run) {
   }
 }
 
-// For Codes: levels as they are packed.
+// For Codes: levels as they are packed, sums of 32 bits.
 struct WithoutTable {
+  static constexpr bool kSumsWords = false;
   static constexpr bool kByTable = false;
   static constexpr int kSteps = 1;
   static RUY_LIKE_ALWAYS_INLINE int LoadTable(const uint8_t* /*table*/) {

@@ -28,6 +28,7 @@ namespace ruy_like::kernels {
 namespace {
 
 struct NeonSquaresDot {
+  static constexpr bool kSumsWords = false;
   static constexpr int kParts = 2;
   static constexpr int kActivationBytes = 1;
 };
@@ -52,20 +53,17 @@ struct GroupSums<Form, kCols, NeonSquaresDot> {
   static constexpr int kColVecs = (kCols + 1) / 2;
   int32x4_t squares[kVecs][kColVecs];
 
-  RUY_LIKE_ALWAYS_INLINE void Start(const int32_t* starts) {
+  RUY_LIKE_ALWAYS_INLINE void SumGroup(const GroupTileArgs& /*args*/,
+                                       const int32_t* starts, ptrdiff_t steps,
+                                       const uint8_t** codes,
+                                       ptrdiff_t /*prefetch*/,
+                                       Activations* activations) {
     RUY_LIKE_UNROLL
     for (int c = 0; c < kColVecs; ++c) {
-      const int32x4_t start =
-          starts == nullptr ? vdupq_n_s32(0) : OfColumns(starts, c);
+      const int32x4_t start = OfColumns(starts, c);
       RUY_LIKE_UNROLL
       for (int v = 0; v < kVecs; ++v) squares[v][c] = start;
     }
-  }
-
-  RUY_LIKE_ALWAYS_INLINE void AddSteps(const GroupTileArgs& /*args*/,
-                                       ptrdiff_t steps, const uint8_t** codes,
-                                       ptrdiff_t /*prefetch*/,
-                                       Activations* activations) {
     const int8_t* weights = reinterpret_cast<const int8_t*>(*codes);
     const int8_t* a = reinterpret_cast<const int8_t*>(activations->first);
     for (ptrdiff_t step = 0; step < steps; ++step) {

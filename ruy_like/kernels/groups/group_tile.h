@@ -16,16 +16,7 @@
 //   kIsSigned      codes are signed bytes
 //   LoadBytes(p)   kLanes bytes, as a vector of integers
 //
-// and Codes has
-//
-//   kParts         parts of a step, of 64 bytes of a panel each
-//   kActivationBytes
-//   Acc, Start(x), Finish(acc)   sums of products, a lane for each row
-//   Weights, LoadWeights(p)      a part's codes of a vector of rows
-//   kByTable       codes are looked up: LoadWeights<i>(p, LoadTable(table)), of
-//                  the i-th of kSteps steps that 64 bytes have
-//   Activations, LoadActivations(p)  a part's activations of a column
-//   Step(acc, weights, activations)
+// and what group_sums.h asks of Codes.
 //
 // A group's sum is exact in integers; then it becomes a float and is multiplied
 // and added in one rounding, in the order of groups. So results do not depend
@@ -38,120 +29,11 @@
 
 #include "ruy_like/kernels/groups/group_panels.h"
 #include "ruy_like/kernels/groups/group_store.h"
+#include "ruy_like/kernels/groups/group_sums.h"
 #include "ruy_like/simd/loops.h"
 
 namespace ruy_like::kernels {
 namespace {
-
-template <class Form, int kCols>
-struct CodesFor {
-  typedef typename Form::Codes Type;
-};
-template <class Form>
-struct CodesFor<Form, 1> {
-  typedef typename Form::OneColumnCodes Type;
-};
-
-// Activations of a panel of columns, as Codes load them.
-template <class Form, class Codes>
-struct ActivationPanel {
-  static constexpr ptrdiff_t kColBytes =
-      kGroupStepLevels * Codes::kActivationBytes;
-  const char* first;  // of the next step
-  ptrdiff_t col_stride, step_stride;
-
-  explicit RUY_LIKE_ALWAYS_INLINE ActivationPanel(const GroupTileArgs& args)
-      : first(args.activations),
-        col_stride(Form::kInterleavesColumns ? kColBytes
-                                             : args.activation_stride),
-        step_stride(Form::kInterleavesColumns ? args.activation_stride
-                                              : kColBytes) {}
-  // The offset of a step's part of column c.
-  RUY_LIKE_ALWAYS_INLINE ptrdiff_t At(int c, int part) const {
-    return c * (Form::kInterleavesColumns ? kColBytes : col_stride) +
-           part * (kColBytes / Codes::kParts);
-  }
-};
-
-// A tile's integer sums of one group: kVecs vectors, of kRowsOfVec rows each,
-// by kColVecs. Specialised for Codes whose accumulators span several columns.
-template <class Form, int kCols,
-          class Codes = typename CodesFor<Form, kCols>::Type>
-struct GroupSums : RowLanes<Form> {
-  typedef typename Form::Simd Simd;
-  typedef ActivationPanel<Form, Codes> Activations;
-  static constexpr int kPanels = Form::Panels(kCols);
-  static constexpr int kRowsOfVec = Simd::kLanes;
-  static constexpr int kPanelVecs = kGroupPanelRows / kRowsOfVec;
-  static constexpr int kVecs = kPanels * kPanelVecs;
-  static constexpr int kColVecs = kCols;
-  static constexpr int kStepBytes = 64 * Codes::kParts;
-  typename Codes::Acc acc[kVecs][kColVecs];
-
-  // From each column's start, or from 0 if `starts` is null.
-  RUY_LIKE_ALWAYS_INLINE void Start(const int32_t* starts) {
-    RUY_LIKE_UNROLL
-    for (int c = 0; c < kCols; ++c) {
-      RUY_LIKE_UNROLL
-      for (int v = 0; v < kVecs; ++v) {
-        acc[v][c] = Codes::Start(starts == nullptr ? 0 : starts[c]);
-      }
-    }
-  }
-
-  // Moves the pointers on. `prefetch`: how far ahead.
-  RUY_LIKE_ALWAYS_INLINE void AddSteps(const GroupTileArgs& args,
-                                       ptrdiff_t steps, const uint8_t** codes,
-                                       ptrdiff_t prefetch, Activations* from) {
-    const auto table = Codes::LoadTable(args.table);
-    for (ptrdiff_t step = 0; step < steps; step += Codes::kSteps) {
-      AddStep<0>(table, codes, prefetch, from);
-      if constexpr (Codes::kSteps == 2) AddStep<1>(table, codes, 0, from);
-      RUY_LIKE_UNROLL
-      for (int p = 0; p < kPanels; ++p) codes[p] += kStepBytes;
-    }
-  }
-
-  template <int kStep, class Table>
-  RUY_LIKE_ALWAYS_INLINE void AddStep(const Table& table,
-                                      const uint8_t* const* codes,
-                                      ptrdiff_t prefetch, Activations* from) {
-    RUY_LIKE_UNROLL
-    for (int part = 0; part < Codes::kParts; ++part) {
-      typename Codes::Weights weights[kVecs];
-      RUY_LIKE_UNROLL
-      for (int v = 0; v < kVecs; ++v) {
-        const uint8_t* p = codes[v / kPanelVecs] + part * 64;
-        if (Form::Prefetches(kCols) && kStep == 0 && v % kPanelVecs == 0) {
-          __builtin_prefetch(p + prefetch);
-        }
-        p += v % kPanelVecs * 4 * Simd::kLanes;
-        if constexpr (Codes::kByTable) {
-          weights[v] = Codes::template LoadWeights<kStep>(p, table);
-        } else {
-          weights[v] = Codes::LoadWeights(p);
-        }
-      }
-      RUY_LIKE_UNROLL
-      for (int c = 0; c < kCols; ++c) {
-        const typename Codes::Activations activations =
-            Codes::LoadActivations(from->first + from->At(c, part));
-        RUY_LIKE_UNROLL
-        for (int v = 0; v < kVecs; ++v) {
-          Codes::Step(acc[v][c], weights[v], activations);
-        }
-      }
-    }
-    from->first += from->step_stride;
-  }
-
-  RUY_LIKE_ALWAYS_INLINE typename Simd::Int Get(int v, int c) const {
-    return Codes::Finish(acc[v][c]);
-  }
-
-  // Reorders a tile's vectors to columns, which they are here.
-  static RUY_LIKE_ALWAYS_INLINE void MakeColumns(float* /*out*/) {}
-};
 
 template <class Form, int kCols, GroupKind kKind>
 struct GroupTile {
@@ -164,6 +46,7 @@ struct GroupTile {
   static constexpr int kVecs = Sums::kVecs;
   static constexpr int kColVecs = Sums::kColVecs;
   static constexpr int kPrefetchBytes = 2048;
+  static constexpr int32_t kNoStarts[kCols] = {};
 
   // Weights that come from memory and are read once: panels that lie far apart
   // are read together, as few long streams.
@@ -207,11 +90,10 @@ struct GroupTile {
     ptrdiff_t of_columns = 0;
     for (ptrdiff_t group = 0; group < args.groups; ++group) {
       Sums sums;
-      sums.Start(kKind == kGroupRowZeros ? nullptr : args.starts + of_columns);
       // The next tile's panels begin where these end, or the last of these.
       const ptrdiff_t left = end - panels.codes[0];
-      sums.AddSteps(
-          args,
+      sums.SumGroup(
+          args, kKind == kGroupRowZeros ? kNoStarts : args.starts + of_columns,
           group + 1 < args.groups ? args.group_steps : args.last_group_steps,
           panels.codes,
           !is_whole || left > kPrefetchBytes
@@ -244,6 +126,9 @@ struct GroupTile {
         panels.group_values[p] += kGroupPanelRows;
       }
       of_columns += args.group_stride;
+      if constexpr (Form::Codes::kSumsWords && !Form::kFloatsInRegisters) {
+        HoldInMemory(out);
+      }
     }
     if constexpr (Form::kFloatsInRegisters) {
       RUY_LIKE_UNROLL
