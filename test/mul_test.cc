@@ -256,7 +256,8 @@ TEST_P(MulTest, ReachesEveryKernel) {
       for (const std::ptrdiff_t rows : kSizes) {
         for (const std::ptrdiff_t cols : kSizes) {
           if (HasFatalFailure()) return;
-          MulProblem p = MakeProblem(types, {rows, 70, cols});
+          // Deep enough for three columns of integers in place.
+          MulProblem p = MakeProblem(types, {rows, 99, cols});
           SetOrders(orders, &p);
           ++count;
           if (count % 2 == 0) SetZeroPoints(&p);
