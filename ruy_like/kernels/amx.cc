@@ -12,7 +12,7 @@ namespace ruy_like::kernels {
 namespace {
 
 // The lhs always becomes int8 (a kernel with an unsigned lhs would only save
-// the flip while packing, which is free). Width, depth_group and depth_multiple
+// the flip while packing, which is free). Width, dot_width and depth_multiple
 // mean nothing for a side in place.
 constexpr PanelFormat kLhs = {Scalar::kI8, false, 16, 4, 64};
 constexpr PanelFormat kInPlaceS8 = {Scalar::kI8, true, 0, 0, 0};

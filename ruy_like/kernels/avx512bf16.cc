@@ -22,7 +22,7 @@ struct BFloat16PairsOp : WithHalves<FloatOp<Simd512>> {
   typedef int16_t Rhs;
   typedef __m512i LhsVector;
   typedef __m512i RhsVector;
-  static constexpr int kDepthGroup = 2;
+  static constexpr int kDotWidth = 2;
   static constexpr int kStepLevels = 2;
   static constexpr int kDepthMultiple = 2;
 

@@ -193,7 +193,7 @@ static const int kNotRowMajor = 0x7fffffff;
 // One line of a path's kernel table. Each kernel sets by name what has no
 // default here, and what is different for it.
 struct Kernel {
-  // `<Path>_<lhs><rhs>_<rows>x<cols>x<depth group>`, each side as the kernel
+  // `<Path>_<lhs><rhs>_<rows>x<cols>x<dot width>`, each side as the kernel
   // reads it: a type (S8, U7, BF16, ...; W16: 8 bits, widened), with InPlace or
   // ByLevel if it is read in place. doc/kernels.md has the grammar. Unique.
   const char* name;

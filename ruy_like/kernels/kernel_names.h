@@ -1,5 +1,5 @@
 // Back-end: joins lists of kernels into one table, and completes their names by
-// path, tile and depth group.
+// path, tile and dot width.
 //
 // Included by tables_x86.h, whose kernels exist for two widths. All of it runs
 // at compile time.
@@ -45,7 +45,7 @@ constexpr char* AppendNumber(char* end, int number) {
   return end;
 }
 
-// "<path>_<name>_<tile_rows>x<tile_cols>x<depth group>" of each kernel.
+// "<path>_<name>_<tile_rows>x<tile_cols>x<dot width>" of each kernel.
 template <int kCount>
 constexpr KernelNames<kCount> FullNames(const char* path,
                                         const Kernel (&kernels)[kCount]) {
@@ -56,7 +56,7 @@ constexpr KernelNames<kCount> FullNames(const char* path,
     end = AppendText(AppendText(AppendText(end, "_"), kernel.name), "_");
     end = AppendText(AppendNumber(end, kernel.tile_rows), "x");
     end = AppendText(AppendNumber(end, kernel.tile_cols), "x");
-    const int lhs = kernel.lhs.depth_group, rhs = kernel.rhs.depth_group;
+    const int lhs = kernel.lhs.dot_width, rhs = kernel.rhs.dot_width;
     AppendNumber(end, lhs > rhs ? lhs : rhs);
   }
   return names;

@@ -19,7 +19,7 @@ namespace {
 struct BFloat16SquaresOp : FloatOp<SimdNeon> {
   typedef int16_t Lhs;  // a BFloat16's bits
   typedef int16_t Rhs;
-  static constexpr int kDepthGroup = 4;
+  static constexpr int kDotWidth = 4;
   static constexpr int kStepLevels = 4;
   static constexpr int kDepthMultiple = 4;
   static constexpr bool kFinishesTiles = true;

@@ -8,18 +8,18 @@
 //
 // A packed operand, a depth x columns matrix (kernel.h, Sides), is a sequence
 // of panels of `width` columns, each one holding the whole (padded) depth.
-// Inside a panel g = `depth_group` levels of one column lie together:
+// Inside a panel g = `dot_width` levels of one column lie together, a dot:
 //
 //    offset(k, w) = (k / g) * width * g + w * g + k % g
 //
 //          w = 0        w = 1              w = width-1
 //        +-----------+-----------+-- ... -+-----------+
-//        |k=0..g-1   |k=0..g-1   |        |k=0..g-1   |   depth group 0
+//        |k=0..g-1   |k=0..g-1   |        |k=0..g-1   |   dot 0
 //        +-----------+-----------+-- ... -+-----------+
-//        |k=g..2g-1  |k=g..2g-1  |        |k=g..2g-1  |   depth group 1
+//        |k=g..2g-1  |k=g..2g-1  |        |k=g..2g-1  |   dot 1
 //        +-----------+-----------+-- ... -+-----------+
 //
-// In panels of BF16 on x86 (in depth groups of 2 or, for AMX, 32 levels)
+// In panels of BF16 on x86 (in dots of 2 or, for AMX, 32 levels)
 // each pair's later level comes first: VDPBF16PS adds the product of the upper
 // halves of 32 bits first, so that sums are in order of depth. Kernels that
 // widen such a lhs read the same panels.
@@ -42,12 +42,12 @@ struct PanelFormat {
   Scalar scalar;
   // The kernel reads this side where the caller left it: depth-contiguous
   // columns (or see by_level) of exactly type `scalar`, any stride. Width,
-  // depth_group and depth_multiple do not apply. When the other side's zero
+  // dot_width and depth_multiple do not apply. When the other side's zero
   // point is not 0, the kernel makes the sums of this side itself (its sums
   // pointer is null).
   bool in_place;
   int width;           // columns per panel
-  int depth_group;     // depth levels of one column that lie together
+  int dot_width;       // depth levels of one column that lie together
   int depth_multiple;  // depth is padded to a multiple of this
   // The elements for which the kernel is exact.
   ValueRange range = ValueRange::kFull;
@@ -63,11 +63,11 @@ struct PanelFormat {
 
 // For the layers above: whether the levels of each pair are exchanged.
 constexpr bool SwapsPairs(const PanelFormat& format) {
-  return format.scalar == Scalar::kBF16 && format.depth_group != 4;
+  return format.scalar == Scalar::kBF16 && format.dot_width != 4;
 }
 constexpr bool operator==(const PanelFormat& a, const PanelFormat& b) {
   return a.scalar == b.scalar && a.in_place == b.in_place &&
-         a.width == b.width && a.depth_group == b.depth_group &&
+         a.width == b.width && a.dot_width == b.dot_width &&
          a.depth_multiple == b.depth_multiple && a.range == b.range &&
          a.by_level == b.by_level && a.code_bits == b.code_bits &&
          a.by_table == b.by_table;

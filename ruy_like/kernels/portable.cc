@@ -337,7 +337,7 @@ void RunPostOps(const PostOpArgs* args) {
 }
 
 constexpr PanelFormat Panel(Scalar scalar) {
-  return {scalar, /*in_place=*/false, kTile, /*depth_group=*/1,
+  return {scalar, /*in_place=*/false, kTile, /*dot_width=*/1,
           /*depth_multiple=*/1};
 }
 

@@ -44,13 +44,13 @@ struct X86Unit : SimdSse {
   }
 };
 
-template <int kSourceBytes, class Packed, int kWidth, int kDepthGroup>
+template <int kSourceBytes, class Packed, int kWidth, int kDotWidth>
 void PackAs(const PackArgs* args) {
   if constexpr (kWidth == 1) {
     PackNarrow<X86Unit, kSourceBytes, Packed>(args);
     if constexpr (Packed::kScalar == Scalar::kBF16) PadRhsPairs<kWidth>(args);
   } else {
-    Pack<Format<Ymm, kWidth, Packed, kDepthGroup, kSourceBytes>>(args);
+    Pack<Format<Ymm, kWidth, Packed, kDotWidth, kSourceBytes>>(args);
   }
   if constexpr (Packed::kScalar == Scalar::kF32) PadFloats<kWidth>(args);
 }

@@ -8,15 +8,15 @@
 namespace ruy_like::kernels {
 namespace {
 
-template <int kSourceBytes, class Packed, int kWidth, int kDepthGroup>
+template <int kSourceBytes, class Packed, int kWidth, int kDotWidth>
 void PackAs(const PackArgs* args) {
-  if constexpr (kDepthGroup * Packed::kBytes == 64) {
+  if constexpr (kDotWidth * Packed::kBytes == 64) {
     PackTiles<Packed::kScalar>(args);
   } else if constexpr (kWidth == 16) {
-    Pack<Format<Zmm, kWidth, Packed, kDepthGroup, kSourceBytes>>(args);
+    Pack<Format<Zmm, kWidth, Packed, kDotWidth, kSourceBytes>>(args);
   } else {
     // Transposing 8 columns needs no shuffle across halves in 256 bits.
-    Pack<Format<Ymm, kWidth, Packed, kDepthGroup, kSourceBytes>>(args);
+    Pack<Format<Ymm, kWidth, Packed, kDotWidth, kSourceBytes>>(args);
     if constexpr (Packed::kScalar == Scalar::kBF16) PadRhsPairs<kWidth>(args);
   }
   if constexpr (Packed::kScalar == Scalar::kF32) PadFloats<kWidth>(args);

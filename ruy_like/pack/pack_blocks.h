@@ -1,4 +1,4 @@
-// Back-end: blocks, the pieces in which layouts with short depth groups are
+// Back-end: blocks, the pieces in which layouts with short dots are
 // packed. (Those of 64 levels: pack_tiles.h.)
 //
 // Included by pack_panels.h and pack_vectors.h, which walk over matrices;
@@ -23,13 +23,13 @@ namespace ruy_like::kernels {
 namespace {
 
 // A packed layout, and the element size of the sources it is made from.
-template <typename V_, int kWidth_, typename Packed_, int kDepthGroup_,
+template <typename V_, int kWidth_, typename Packed_, int kDotWidth_,
           int kSrcBytes_>
 struct Format {
   typedef V_ V;
   typedef Packed_ Packed;
   static constexpr int kWidth = kWidth_;
-  static constexpr int kDepthGroup = kDepthGroup_;
+  static constexpr int kDotWidth = kDotWidth_;
   static constexpr Scalar kPacked = Packed::kScalar;
   static constexpr int kSrcBytes = kSrcBytes_;
   static constexpr int kPackedBytes = Packed::kBytes;

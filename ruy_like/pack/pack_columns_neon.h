@@ -22,20 +22,20 @@ namespace ruy_like::kernels {
 namespace {
 
 // Writes a block of 16 bytes of each column. Panels of four columns whose
-// groups are quads use the store that interleaves four vectors, which is faster
+// dots are quads use the store that interleaves four vectors, which is faster
 // on most cores (doc/tuning.md).
 template <typename F>
 RUY_LIKE_ALWAYS_INLINE void WriteBlock(typename F::V::Reg (&v)[4], char* dst) {
   typedef typename F::V V;
   constexpr int kRegs = F::kWidth / 4;
-  constexpr int kDepthGroupBytes = F::kDepthGroup * F::kSrcBytes;
-  if constexpr (kDepthGroupBytes == 16) {
+  constexpr int kDotBytes = F::kDotWidth * F::kSrcBytes;
+  if constexpr (kDotBytes == 16) {
     for (int r = 0; r < kRegs; ++r) {
       for (int c = 0; c < 4; ++c) {
         SimdNeon::StoreBytes(dst + 64 * r + 16 * c, v[c].v[r]);
       }
     }
-  } else if constexpr (kDepthGroupBytes == 8) {
+  } else if constexpr (kDotBytes == 8) {
     for (int r = 0; r < kRegs; ++r) {
       for (int pair = 0; pair < 2; ++pair) {
         int32x4_t a = v[2 * pair].v[r], b = v[2 * pair + 1].v[r];
@@ -45,7 +45,7 @@ RUY_LIKE_ALWAYS_INLINE void WriteBlock(typename F::V::Reg (&v)[4], char* dst) {
         SimdNeon::StoreBytes(to + 32 * kRegs, b);
       }
     }
-  } else if constexpr (kDepthGroupBytes == 4 && kRegs == 1) {
+  } else if constexpr (kDotBytes == 4 && kRegs == 1) {
     const int32x4x4_t four = {{v[0].v[0], v[1].v[0], v[2].v[0], v[3].v[0]}};
     vst4q_s32(reinterpret_cast<int32_t*>(dst), four);
   } else {

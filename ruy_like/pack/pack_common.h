@@ -47,7 +47,7 @@ template <Scalar kSource>
 using PackedF32Of = PackedAs<Scalar::kF32, ValueRange::kFull, kSource>;
 
 // Packs elements of kSourceBytes bytes.
-template <int kSourceBytes, class Packed, int kWidth, int kDepthGroup>
+template <int kSourceBytes, class Packed, int kWidth, int kDotWidth>
 void PackAs(const PackArgs* args);
 
 // Packs 8-bit floats by `pack`, a routine for bfloat16, to elements of
@@ -92,7 +92,7 @@ RUY_LIKE_NOINLINE void PackFloat8(const PackArgs& args,
 }
 
 // The same for all source types that the routine serves.
-template <int kSourceBytes, class Packed, int kWidth, int kDepthGroup>
+template <int kSourceBytes, class Packed, int kWidth, int kDotWidth>
 RUY_LIKE_ALWAYS_INLINE void PackAny(const PackArgs* args) {
   constexpr bool kIsF32 = Packed::kScalar == Scalar::kF32;
   if constexpr (kIsF32 || Packed::kScalar == Scalar::kBF16) {
@@ -102,7 +102,7 @@ RUY_LIKE_ALWAYS_INLINE void PackAny(const PackArgs* args) {
 #define RUY_LIKE_FLOAT8(Enum, type)                          \
   case Scalar::Enum:                                         \
     return PackFloat8<Scalar::Enum, Packed::kBytes, kWidth>( \
-        *args, PackAs<kSourceBytes16, FromBF16, kWidth, kDepthGroup>);
+        *args, PackAs<kSourceBytes16, FromBF16, kWidth, kDotWidth>);
       RUY_LIKE_FLOAT8S(RUY_LIKE_FLOAT8)
 #undef RUY_LIKE_FLOAT8
       default:
@@ -114,14 +114,14 @@ RUY_LIKE_ALWAYS_INLINE void PackAny(const PackArgs* args) {
 #define RUY_LIKE_FLOAT16(Enum, type)                                 \
   case Scalar::Enum:                                                 \
     return PackAs<kSourceBytes16, PackedF32Of<Scalar::Enum>, kWidth, \
-                  kDepthGroup>(args);
+                  kDotWidth>(args);
       RUY_LIKE_FLOAT16S(RUY_LIKE_FLOAT16)
 #undef RUY_LIKE_FLOAT16
       default:
         break;
     }
   }
-  PackAs<kSourceBytes, Packed, kWidth, kDepthGroup>(args);
+  PackAs<kSourceBytes, Packed, kWidth, kDotWidth>(args);
 }
 
 // Pads rhs panels of pairs of BFloat16 elements at the end of an odd depth with
@@ -164,10 +164,10 @@ RUY_LIKE_ALWAYS_INLINE void ZeroFrom(char* dst, ptrdiff_t written,
 }  // namespace
 }  // namespace ruy_like::kernels
 
-#define RUY_LIKE_DEFINE_PACK_ROUTINE(Path, source, packed, width, depth_group) \
-  void Pack##Path##_##source##_##packed##_##width##x##depth_group(             \
-      const PackArgs* args) {                                                  \
-    PackAny<kSourceBytes##source, Packed##packed, width, depth_group>(args);   \
+#define RUY_LIKE_DEFINE_PACK_ROUTINE(Path, source, packed, width, dot_width) \
+  void Pack##Path##_##source##_##packed##_##width##x##dot_width(             \
+      const PackArgs* args) {                                                \
+    PackAny<kSourceBytes##source, Packed##packed, width, dot_width>(args);   \
   }
 
 #endif  // RUY_LIKE_PACK_PACK_COMMON_H_

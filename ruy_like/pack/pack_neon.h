@@ -35,12 +35,12 @@ struct NeonUnit : SimdNeon {
   RUY_LIKE_ALWAYS_INLINE static int32_t LaneSum(Int x) { return vaddvq_s32(x); }
 };
 
-template <int kSourceBytes, class Packed, int kWidth, int kDepthGroup>
+template <int kSourceBytes, class Packed, int kWidth, int kDotWidth>
 void PackAs(const PackArgs* args) {
   if constexpr (kWidth == 1) {
     PackNarrow<NeonUnit, kSourceBytes, Packed>(args);
   } else {
-    PackNeon<Format<Quads<SimdNeon, kWidth / 4>, kWidth, Packed, kDepthGroup,
+    PackNeon<Format<Quads<SimdNeon, kWidth / 4>, kWidth, Packed, kDotWidth,
                     kSourceBytes>>(args);
   }
 }

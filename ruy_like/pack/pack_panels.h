@@ -1,4 +1,4 @@
-// Back-end: the one pack routine behind every layout whose depth group is a
+// Back-end: the one pack routine behind every layout whose dot width is a
 // pair or a quad: the walk over panels and their edges.
 //
 // Included by pack/avx2.cc and pack/avx512.cc (anonymous namespace), which

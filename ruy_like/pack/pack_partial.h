@@ -150,15 +150,15 @@ struct PackRegisters : Simd {
     Simd::Store(sums, a, columns);
   }
 
-  // Writes one block in the layout F, whose depth groups are quads, pairs of
+  // Writes one block in the layout F, whose dots are quads, pairs of
   // bytes that may be widened to words, 16-bit floats that are widened, or
   // pairs of BFloat16, in reverse order (panel_format.h).
   template <typename F>
   RUY_LIKE_ALWAYS_INLINE static void StoreBlock(char* dst, const Reg quads[4]) {
     typedef typename F::V V;
-    constexpr bool kPairs = F::kDepthGroup * F::kSrcBytes == 2;
+    constexpr bool kPairs = F::kDotWidth * F::kSrcBytes == 2;
     constexpr bool kWidened = F::kPackedBytes > F::kSrcBytes;
-    static_assert(kPairs || (F::kDepthGroup * F::kSrcBytes == 4 && !kWidened));
+    static_assert(kPairs || (F::kDotWidth * F::kSrcBytes == 4 && !kWidened));
     constexpr int kBytes = 4 * F::kWidth;
     for (int q = 0; q < 4; ++q) {
       if constexpr (kWidened) {

@@ -133,8 +133,8 @@ struct Quads {
   template <typename F>
   RUY_LIKE_ALWAYS_INLINE static void StoreBlock(char* dst, const Reg quads[4]) {
     static_assert(F::kWidth == kColumns);
-    constexpr int kGroupBytes = F::kDepthGroup * F::kSrcBytes;
-    if constexpr (kGroupBytes == 16) {
+    constexpr int kDotBytes = F::kDotWidth * F::kSrcBytes;
+    if constexpr (kDotBytes == 16) {
       for (int r = 0; r < kRegs; ++r) {
         Vector m[4] = {quads[0].v[r], quads[1].v[r], quads[2].v[r],
                        quads[3].v[r]};
@@ -143,7 +143,7 @@ struct Quads {
           Simd::StoreBytes(dst + 16 * (4 * r + c), m[c]);
         }
       }
-    } else if constexpr (kGroupBytes == 8) {
+    } else if constexpr (kDotBytes == 8) {
       for (int half = 0; half < 2; ++half) {
         for (int r = 0; r < kRegs; ++r) {
           Vector even = quads[2 * half].v[r], odd = quads[2 * half + 1].v[r];
@@ -159,10 +159,10 @@ struct Quads {
       }
     }
   }
-  // The same of one quad of each column, of whole depth groups.
+  // The same of one quad of each column, of whole dots.
   template <typename F>
   RUY_LIKE_ALWAYS_INLINE static void StoreQuad(char* dst, const Reg& quad) {
-    const Reg levels = SplitLevels<F::kDepthGroup * F::kSrcBytes>(quad);
+    const Reg levels = SplitLevels<F::kDotWidth * F::kSrcBytes>(quad);
     for (int r = 0; r < kRegs; ++r) {
       StoreElements<F>(dst + r * 16 / F::kSrcBytes * F::kPackedBytes,
                        levels.v[r]);
@@ -217,17 +217,17 @@ struct Quads {
     return kColumns * kBytes == 8 ? Simd::LoadLow(src) : Simd::LoadBytes(src);
   }
 
-  // Depth groups of fewer than four bytes: those of all columns side by side,
+  // Dots of fewer than four bytes: those of all columns side by side,
   // level by level.
-  template <int kGroupBytes>
+  template <int kDotBytes>
   RUY_LIKE_ALWAYS_INLINE static Reg SplitLevels(Reg a) {
-    if constexpr (kGroupBytes == 4) {
+    if constexpr (kDotBytes == 4) {
       return a;
-    } else if constexpr (kGroupBytes == 2 && kRegs == 2) {
+    } else if constexpr (kDotBytes == 2 && kRegs == 2) {
       Simd::Unzip16(a.v[0], a.v[1]);
     } else {
       for (int r = 0; r < kRegs; ++r) {
-        a.v[r] = Simd::template SplitLevels<kGroupBytes>(a.v[r]);
+        a.v[r] = Simd::template SplitLevels<kDotBytes>(a.v[r]);
       }
       if constexpr (kRegs == 2) Simd::Zip32(a.v[0], a.v[1]);
     }

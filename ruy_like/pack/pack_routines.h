@@ -6,7 +6,7 @@
 // features are present; this header neither checks for them nor chooses a
 // routine.
 //
-//   Pack<Path>_<source>_<packed>_<width>x<depth group>
+//   Pack<Path>_<source>_<packed>_<width>x<dot width>
 //
 //   Path    file pack/<path>.cc, built with that path's flags. Later paths
 //           share the routines of earlier ones (AVX-VNNI uses Avx2's,
@@ -17,10 +17,10 @@
 //   packed  S8, U8, S16, F32, F64, BF16, F16: the element type in the panels;
 //           U7: uint8 elements of range kInt7, made of an int7 source
 //   width   columns per panel
-//   depth group  levels of one column that lie together
+//   dot width    levels of one column that lie together
 //
 // Every routine takes both orders of the source, any depth and width, and any
-// padded_depth that is a multiple of its depth group (so the panels of a kernel
+// padded_depth that is a multiple of its dot width (so the panels of a kernel
 // that wants depth in multiples of 64 come from the same routine). Float
 // routines ignore PackArgs::sums.
 #ifndef RUY_LIKE_PACK_PACK_ROUTINES_H_
@@ -29,8 +29,8 @@
 #include "ruy_like/pack/pack.h"
 
 // The routines of each pack/<name>.cc, by the path's Enum in paths.inc:
-// R(Path, source, packed, width, depth_group). Panels of one column, for
-// narrow kernels, are the same for any depth group: one routine serves all.
+// R(Path, source, packed, width, dot_width). Panels of one column, for
+// narrow kernels, are the same for any dot width: one routine serves all.
 
 // Any processor.
 #define RUY_LIKE_PACK_ROUTINES_Portable(R) \
@@ -129,8 +129,8 @@
 
 namespace ruy_like::kernels {
 
-#define RUY_LIKE_PACK_ROUTINE(Path, source, packed, width, depth_group) \
-  void Pack##Path##_##source##_##packed##_##width##x##depth_group(      \
+#define RUY_LIKE_PACK_ROUTINE(Path, source, packed, width, dot_width) \
+  void Pack##Path##_##source##_##packed##_##width##x##dot_width(      \
       const PackArgs* args);
 // clang-format off
 // clang-format would join these lines, which have no semicolons.

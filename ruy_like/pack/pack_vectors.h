@@ -113,10 +113,10 @@ struct VectorsPacker {
   }
 };
 
-template <int kSourceBytes, class Packed, int kWidth, int kDepthGroup>
+template <int kSourceBytes, class Packed, int kWidth, int kDotWidth>
 void PackAs(const PackArgs* args) {
   typedef Quads<SimdOfPath, 1> V;
-  VectorsPacker<Format<V, kWidth, Packed, kDepthGroup, kSourceBytes>> packer(
+  VectorsPacker<Format<V, kWidth, Packed, kDotWidth, kSourceBytes>> packer(
       args);
   const char* src = static_cast<const char*>(args->src);
   for (ptrdiff_t first = 0; first < args->width; first += kWidth) {

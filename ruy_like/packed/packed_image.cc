@@ -34,7 +34,7 @@ struct RawHeader {
   std::uint8_t family;
   std::uint32_t packed_scalar;
   std::int32_t panel_width;
-  std::int32_t panel_depth_group;
+  std::int32_t panel_dot_width;
   std::int32_t depth_multiple;
   char path[24];  // its name, zeros behind
   std::uint8_t value_range;
@@ -102,7 +102,7 @@ void WriteImageHeader(const ImageHeader& header, void* image) {
   const kernels::PanelFormat& format = header.layout.format;
   raw.packed_scalar = static_cast<std::uint32_t>(format.scalar);
   raw.panel_width = format.width;
-  raw.panel_depth_group = format.depth_group;
+  raw.panel_dot_width = format.dot_width;
   raw.depth_multiple = format.depth_multiple;
   raw.value_range = static_cast<std::uint8_t>(format.range);
   std::strncpy(raw.path, PathName(header.layout.path), sizeof(raw.path) - 1);
@@ -134,7 +134,7 @@ absl::Status ReadImageHeader(const void* image, std::size_t bytes,
   header->layout.format = {static_cast<Scalar>(raw.packed_scalar),
                            /*in_place=*/false,
                            raw.panel_width,
-                           raw.panel_depth_group,
+                           raw.panel_dot_width,
                            raw.depth_multiple,
                            static_cast<ValueRange>(raw.value_range)};
   header->layout.kernel_format = nullptr;

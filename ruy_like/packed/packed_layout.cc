@@ -17,8 +17,8 @@ std::string LayoutName(const PackedLayout& layout) {
     name = absl::StrCat(format.by_table ? "T" : "G", format.code_bits);
   }
   if (format.range == ValueRange::kInt7) name.back() = '7';
-  absl::StrAppend(&name, " ", format.width, "x", format.depth_group);
-  if (format.depth_multiple != format.depth_group) {
+  absl::StrAppend(&name, " ", format.width, "x", format.dot_width);
+  if (format.depth_multiple != format.dot_width) {
     absl::StrAppend(&name, ", depth by ", format.depth_multiple);
   }
   return name;

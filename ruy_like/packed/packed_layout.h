@@ -32,7 +32,7 @@ struct PackedLayout {
 // Whether the same kernels read both: all fields but kernel_format are equal.
 bool operator==(const PackedLayout& a, const PackedLayout& b);
 
-// "S8 16x4": int8 elements, panels of 16 columns, depth groups of 4;
+// "S8 16x4": int8 elements, panels of 16 columns, dots of 4;
 // "S8 16x4, depth by 64" where depth is padded to more than those; "S7 8x4,
 // depth by 8" where the elements are int7.
 std::string LayoutName(const PackedLayout& layout);

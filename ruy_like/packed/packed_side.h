@@ -30,7 +30,7 @@ struct SideShape {
                  bool depth_contiguous);
 
   // Where to find columns from `start` (the first of a panel) on at depth
-  // `level`, a multiple of depth_group: an offset in bytes. `stride` is
+  // `level`, a multiple of dot_width: an offset in bytes. `stride` is
   // that of a PackedSide, or of panels of fewer levels.
   std::ptrdiff_t Offset(std::ptrdiff_t start, std::ptrdiff_t level,
                         std::ptrdiff_t stride) const;

@@ -43,7 +43,7 @@ bool IsSmall(const Plan& plan) {
 bool HasFormAlready(const KernelQuery& query, const Kernel& kernel, Side side) {
   constexpr std::ptrdiff_t kMaxColumns = 4;
   const PanelFormat& format = FormatOf(kernel, side);
-  return format.width == 1 && format.depth_group == 1 &&
+  return format.width == 1 && format.dot_width == 1 &&
          DepthMultiple(kernel) == 1 && format.scalar == query.scalar[side] &&
          query.depth_contiguous[side] && IsFloat(format.scalar) &&
          (side == Side::kLhs ? query.rows : query.cols) <= kMaxColumns;

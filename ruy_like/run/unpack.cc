@@ -26,12 +26,12 @@ void UnpackElements(const PackedOperand& packed, Convert convert, To* dst) {
     // panel_format.h has the picture.
     const T* const first = panels +
                            column / format.width * format.width * padded_depth +
-                           column % format.width * format.depth_group;
+                           column % format.width * format.dot_width;
     for (std::ptrdiff_t level = 0; level < packed.depth; ++level) {
-      const std::ptrdiff_t group = level / format.depth_group;
-      const std::ptrdiff_t in_group = level % format.depth_group;
+      const std::ptrdiff_t dot = level / format.dot_width;
+      const std::ptrdiff_t in_dot = level % format.dot_width;
       const T value =
-          first[group * format.width * format.depth_group + (in_group ^ swap)];
+          first[dot * format.width * format.dot_width + (in_dot ^ swap)];
       *dst++ = static_cast<To>(convert(value));
     }
   }

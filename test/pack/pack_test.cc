@@ -43,7 +43,7 @@ struct Routine {
   // Packs elements of ValueRange::kInt7 64 above the int8 value.
   bool is_int7;
   int width;
-  int depth_group;
+  int dot_width;
 };
 
 std::ostream& operator<<(std::ostream& os, const Routine& routine) {
@@ -68,15 +68,15 @@ constexpr Scalar ScalarNamed(const char* packed) {
 }
 
 const Routine kRoutines[] = {
-#define ROUTINE(Path_, source, packed, width, depth_group)                   \
-  Routine{"Pack" #Path_ "_" #source "_" #packed "_" #width "x" #depth_group, \
-          Pack##Path_##_##source##_##packed##_##width##x##depth_group,       \
-          Path::k##Path_,                                                    \
-          Source::k##source,                                                 \
-          ScalarNamed(#packed),                                              \
-          IsInt7Name(#packed),                                               \
-          width,                                                             \
-          depth_group},
+#define ROUTINE(Path_, source, packed, width, dot_width)                   \
+  Routine{"Pack" #Path_ "_" #source "_" #packed "_" #width "x" #dot_width, \
+          Pack##Path_##_##source##_##packed##_##width##x##dot_width,       \
+          Path::k##Path_,                                                  \
+          Source::k##source,                                               \
+          ScalarNamed(#packed),                                            \
+          IsInt7Name(#packed),                                             \
+          width,                                                           \
+          dot_width},
 #define RUY_LIKE_PACK_PATH(Enum) RUY_LIKE_PACK_ROUTINES_##Enum(ROUTINE)
 #include "ruy_like/compiled_packs.inc"
 #undef RUY_LIKE_PACK_PATH
@@ -211,7 +211,7 @@ void CheckTyped(const Routine& routine, const Case& c, SourcePages* pages,
   }
 
   // What the panels should be.
-  const ptrdiff_t group = routine.depth_group;
+  const ptrdiff_t group = routine.dot_width;
   const ptrdiff_t padded_depth =
       RoundUp(c.depth, group) + c.extra_groups * group;
   const size_t dst_bytes =

@@ -137,7 +137,7 @@ TEST_P(PackedImageTest, HeadersThatNoLibraryWrites) {
                 status_of([=](ImageHeader* h) { h->*size = PTRDIFF_MAX; }));
   }
   for (int kernels::PanelFormat::*const number :
-       {&kernels::PanelFormat::width, &kernels::PanelFormat::depth_group,
+       {&kernels::PanelFormat::width, &kernels::PanelFormat::dot_width,
         &kernels::PanelFormat::depth_multiple}) {
     for (const int value : {-1, 0, 1, 5, 1 << 30}) {
       if (value == good.layout.format.*number) continue;

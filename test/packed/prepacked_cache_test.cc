@@ -65,7 +65,7 @@ TEST(PrepackedCacheTest, EveryFieldOfTheKeyCounts) {
   EXPECT_TRUE(missing([](PrepackedKey* k) { k->format.scalar = Scalar::kU8; }));
   EXPECT_TRUE(missing([](PrepackedKey* k) { k->format.in_place = true; }));
   EXPECT_TRUE(missing([](PrepackedKey* k) { k->format.width = 8; }));
-  EXPECT_TRUE(missing([](PrepackedKey* k) { k->format.depth_group = 2; }));
+  EXPECT_TRUE(missing([](PrepackedKey* k) { k->format.dot_width = 2; }));
   EXPECT_TRUE(missing([](PrepackedKey* k) { k->format.depth_multiple = 8; }));
   EXPECT_NE(cache.Find(Key(0)), nullptr);
 }

@@ -82,7 +82,7 @@ TEST(KernelTablesTest, NamesSayWhatTheKernelIs) {
                   name.size() > start.size() + 1 &&
                   name.find_first_not_of("0123456789", start.size() + 1) ==
                       std::string::npos)
-          << name << " should be " << start << "x<depth group>";
+          << name << " should be " << start << "x<dot width>";
     }
   }
 }
@@ -134,8 +134,8 @@ TEST(KernelTablesTest, FormatsAreConsistent) {
             format == &kernel.lhs ? kernel.tile_rows : kernel.tile_cols;
         EXPECT_GT(format->width, 0);
         EXPECT_EQ(tile % format->width, 0) << "tiles are whole panels";
-        EXPECT_GT(format->depth_group, 0);
-        EXPECT_EQ(format->depth_multiple % format->depth_group, 0);
+        EXPECT_GT(format->dot_width, 0);
+        EXPECT_EQ(format->depth_multiple % format->dot_width, 0);
         // What pads depth relies on it.
         EXPECT_EQ(format->depth_multiple & (format->depth_multiple - 1), 0);
       }

@@ -492,11 +492,10 @@ void KernelOperand::Set(std::ptrdiff_t k, std::ptrdiff_t w, double value) {
     integers_[w * depth_ + k] = static_cast<std::int32_t>(value);
   }
   const std::ptrdiff_t offset =
-      format_.by_level ? k * stride_ + w
-      : format_.in_place
-          ? w * stride_ + k
-          : PanelOffset(format_.scalar, format_.width, format_.depth_group,
-                        padded_depth_, k, w);
+      format_.by_level   ? k * stride_ + w
+      : format_.in_place ? w * stride_ + k
+                         : PanelOffset(format_.scalar, format_.width,
+                                       format_.dot_width, padded_depth_, k, w);
   StoreAs(format_.scalar, value, panels_.data() + offset * ElementBytes());
 }
 

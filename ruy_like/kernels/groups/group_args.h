@@ -55,27 +55,27 @@ enum { kGroupPanelRows = 16, kGroupStepLevels = 8 };
 static constexpr PanelFormat kPackedCodes4 = {
     Scalar::kU8,       false,
     kGroupPanelRows,
-    /*depth_group=*/8, kGroupStepLevels,
+    /*dot_width=*/8,   kGroupStepLevels,
     ValueRange::kFull, false,
     /*code_bits=*/4};
 static constexpr PanelFormat kPackedCodes8 = {
     Scalar::kU8,       false,
     kGroupPanelRows,
-    /*depth_group=*/4, kGroupStepLevels,
+    /*dot_width=*/4,   kGroupStepLevels,
     ValueRange::kFull, false,
     /*code_bits=*/8};
 static constexpr PanelFormat kPackedTable4 = {
     Scalar::kU8,       false,
     kGroupPanelRows,
-    /*depth_group=*/8, kGroupStepLevels,
+    /*dot_width=*/8,   kGroupStepLevels,
     ValueRange::kFull, false,
     /*code_bits=*/4,   /*by_table=*/true};
 static constexpr PanelFormat kPackedTable2 = {
-    Scalar::kU8,        false,
+    Scalar::kU8,       false,
     kGroupPanelRows,
-    /*depth_group=*/16, 2 * kGroupStepLevels,
-    ValueRange::kFull,  false,
-    /*code_bits=*/2,    /*by_table=*/true};
+    /*dot_width=*/16,  2 * kGroupStepLevels,
+    ValueRange::kFull, false,
+    /*code_bits=*/2,   /*by_table=*/true};
 
 // Steps that sums of 16 bits hold of levels up to `level` by any int8: each
 // adds four products, of which two are a VPMADDUBSW's.

@@ -64,7 +64,7 @@ struct NarrowByLevelKernel {
                                 PackFn* pack_rhs) {
     Kernel kernel = NarrowInPlaceEntry(
         name, family, Op::kLhsScalar,
-        {Op::kRhsScalar, /*in_place=*/false, /*width=*/1, /*depth_group=*/1,
+        {Op::kRhsScalar, /*in_place=*/false, /*width=*/1, /*dot_width=*/1,
          /*depth_multiple=*/kLevels},
         kTileRows, pack_rhs, Run);
     kernel.macs_per_ns /= static_cast<int>(sizeof(typename Op::Lhs));
@@ -87,7 +87,7 @@ struct NarrowByLevelKernel {
   static constexpr int kTileRows =
       Op::kStep < 64 && kLevels == 1 ? 64 : Op::kStep;
   static constexpr int kMaxSums = 4096;
-  static constexpr ptrdiff_t kGroupBytes = 4;  // of the rhs
+  static constexpr ptrdiff_t kDotBytes = 4;  // of the rhs
   // Levels that are added for all columns before the next are read: with the
   // sums they fit L1.
   static constexpr int kStretchLevels = 8;
@@ -120,7 +120,7 @@ struct NarrowByLevelKernel {
   }
 
   // The start of a column's sums with flipped bits: -128 times the sum of
-  // its elements, modulo 2^32. Of a group that lacks levels the rhs has zeros,
+  // its elements, modulo 2^32. Of a dot that lacks levels the rhs has zeros,
   // which become -128, and the lhs's zeros become 128.
   static int32_t FlippedStart(const KernelArgs& args, int col) {
     const char* const packed =
@@ -157,11 +157,11 @@ struct NarrowByLevelKernel {
         levels.lhs = static_cast<const char*>(args.lhs) +
                      k * args.lhs_stride_bytes +
                      row * static_cast<ptrdiff_t>(sizeof(typename Op::Lhs));
-        levels.last_rhs_step = kGroupBytes;
+        levels.last_rhs_step = kDotBytes;
         for (int c = 0; c < cols; ++c) {
           levels.rhs[c] = static_cast<const char*>(args.rhs) +
                           (col + c) * args.rhs_stride_bytes +
-                          k / kLevels * kGroupBytes;
+                          k / kLevels * kDotBytes;
           levels.start[c] = start[col + c];
         }
         if (col + cols > args.cols) {

@@ -191,12 +191,12 @@ struct NarrowBytesTile {
       AddStretch(pairs < kStretch ? pairs : kStretch, &lhs, columns, acc,
                  excess);
     }
-    if (args.steps % 2 != 0) AddLastGroup(lhs, columns, acc);
+    if (args.steps % 2 != 0) AddLastDot(lhs, columns, acc);
     End(args, acc, excess);
   }
 
  private:
-  // Pairs of depth groups whose elements are summed in 16-bit lanes, two
+  // Pairs of dots whose elements are summed in 16-bit lanes, two
   // elements of a pair in each.
   static constexpr ptrdiff_t kStretch = 64;
 
@@ -234,7 +234,7 @@ struct NarrowBytesTile {
     for (int r = 0; r < 4; ++r) excess[r] = vpadalq_s16(excess[r], sums[r]);
   }
 
-  // The lower or upper eight levels of both groups. Dependent instructions
+  // The lower or upper eight levels of both dots. Dependent instructions
   // stand apart, for cores that issue in order.
   template <bool kUpper>
   static RUY_LIKE_ALWAYS_INLINE void AddHalf(const int8x16_t (&first)[4],
@@ -259,8 +259,8 @@ struct NarrowBytesTile {
       SimdNeon::KeepInOrder(acc[r]);
     }
   }
-  // A group without a second one: each product goes to 32 bits by itself.
-  static RUY_LIKE_ALWAYS_INLINE void AddLastGroup(
+  // A dot without a second one: each product goes to 32 bits by itself.
+  static RUY_LIKE_ALWAYS_INLINE void AddLastDot(
       const int8_t* lhs, const int8_t* const (&columns)[kCols],
       int32x4_t (&acc)[kCols][4]) {
     const int8x16x4_t rows = vld1q_s8_x4(lhs);

@@ -49,7 +49,7 @@ constexpr Kernel NarrowFloatEntry(const char* name, int rhs_width,
                                   KernelFn* run) {
   Kernel kernel = NarrowInPlaceEntry(
       name, Family::kF32, Scalar::kF32,
-      {Scalar::kF32, /*in_place=*/false, rhs_width, /*depth_group=*/1,
+      {Scalar::kF32, /*in_place=*/false, rhs_width, /*dot_width=*/1,
        /*depth_multiple=*/1},
       tile_rows, pack_rhs, run);
   kernel.macs_per_ns /= static_cast<int>(sizeof(float));

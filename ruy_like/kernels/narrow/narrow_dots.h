@@ -124,7 +124,7 @@ struct NarrowDotsKernel {
     Kernel kernel =
         NarrowInPlaceEntry(name, family, Op::kLhsScalar,
                            {Op::kRhsScalar, /*in_place=*/false, /*width=*/1,
-                            /*depth_group=*/Op::kStep < 16 ? Op::kStep : 16,
+                            /*dot_width=*/Op::kStep < 16 ? Op::kStep : 16,
                             /*depth_multiple=*/Op::kStep},
                            16, pack_rhs, RunPadded);
     kernel.tile_cols = kernel.max_cols = max_cols;
@@ -135,7 +135,7 @@ struct NarrowDotsKernel {
                                         PackFn* pack_rhs = nullptr) {
     Kernel kernel =
         NarrowFloatEntry(name, /*rhs_width=*/1, kDotRows, pack_rhs, Run);
-    kernel.lhs.depth_group = V::kLanes;  // of levels; only for the name
+    kernel.lhs.dot_width = V::kLanes;  // of levels; only for the name
     kernel.any_order = true;
     kernel.tile_cols = kernel.max_cols = kMaxCols;
     return kernel;

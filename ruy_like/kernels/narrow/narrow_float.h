@@ -270,14 +270,14 @@ struct NarrowFloatKernel {
     kernel.tile_cols = kernel.max_cols = kRhsWidth;
     kernel.lhs.scalar = Words::kScalar;
     kernel.rhs.scalar = Words::kRhsScalar;
-    kernel.rhs.depth_group = Op::kDepthGroup;
+    kernel.rhs.dot_width = Op::kDotWidth;
     kernel.rhs.depth_multiple = Op::kDepthMultiple;
     return kernel;
   }
   static constexpr Kernel ColumnEntry(const char* name) {
     static_assert(kRhsWidth == 1 && Words::kScalar == Scalar::kF32);
     Kernel kernel = Entry(name, /*pack_rhs=*/nullptr);
-    kernel.lhs.depth_group = 1;  // only for the name
+    kernel.lhs.dot_width = 1;  // only for the name
     kernel.rhs = {Scalar::kF32, /*in_place=*/true, 0, 0, 0};
     return kernel;
   }
@@ -403,7 +403,7 @@ struct NarrowFloatKernel {
     alignas(64) float piece[kMaxVectors * kLanes * kPieceLevels];
     const ptrdiff_t levels = Min(args.depth - k, kPieceLevels);
     const ptrdiff_t padded =
-        (levels + Op::kDepthGroup - 1) / Op::kDepthGroup * Op::kDepthGroup;
+        (levels + Op::kDotWidth - 1) / Op::kDotWidth * Op::kDotWidth;
     PackArgs pack;
     pack.src = lhs + k * kElementBytes<Words>;
     pack.src_scalar = Words::kScalar;

@@ -27,7 +27,7 @@ template <class Accum>
 struct LevelsArgs {
   const char* lhs;       // the first level
   ptrdiff_t lhs_stride;  // bytes from one level to the next
-  // The columns, contiguous along depth, and the bytes from one depth group to
+  // The columns, contiguous along depth, and the bytes from one dot to
   // the next: 4, or for the last column 0 if it is one of ones.
   const char* rhs[kMostLevelCols];
   ptrdiff_t last_rhs_step;
@@ -47,7 +47,7 @@ using LevelsFn = void(LevelsArgsOf<Op>& args);
 template <class Op>
 constexpr ptrdiff_t kStepBytes = Op::kStep * sizeof(typename Op::Lhs);
 
-// One depth group of one step of rows, of which only `levels` levels are there.
+// One dot of one step of rows, of which only `levels` levels are there.
 template <class Op, class Load>
 RUY_LIKE_ALWAYS_INLINE void LoadLevels(
     const char* lhs, ptrdiff_t stride, int levels, const Load& load,
@@ -62,36 +62,36 @@ RUY_LIKE_ALWAYS_INLINE void LoadLevels(
   LevelsOf<Op>::Interleave(x);
 }
 
-// Adds kGroups depth groups to the sums of kCols columns. A group of the
+// Adds kDotsAtOnce dots to the sums of kCols columns. A dot of the
 // depth's end may lack levels, and is then alone.
-template <class Op, int kCols, int kGroups>
-RUY_LIKE_NOINLINE void AddGroups(const LevelsArgsOf<Op>& args) {
+template <class Op, int kCols, int kDotsAtOnce>
+RUY_LIKE_NOINLINE void AddDots(const LevelsArgsOf<Op>& args) {
   typedef LevelsOf<Op> Levels;
   typedef typename Op::Simd V;
   typedef typename Op::Vector Vector;
   constexpr int kLevels = Levels::kLevels;
-  Vector rhs[kCols][kGroups];
+  Vector rhs[kCols][kDotsAtOnce];
   RUY_LIKE_UNROLL
   for (int c = 0; c < kCols; ++c) {
     const ptrdiff_t step = c == kCols - 1 ? args.last_rhs_step : 4;
     RUY_LIKE_UNROLL
-    for (int g = 0; g < kGroups; ++g) {
+    for (int g = 0; g < kDotsAtOnce; ++g) {
       rhs[c][g] = Levels::LoadRhs(args.rhs[c] + g * step, args.rhs_zero_point);
       // Else they come from the stack.
-      if constexpr (kCols * (kLevels + kGroups) + kLevels <=
+      if constexpr (kCols * (kLevels + kDotsAtOnce) + kLevels <=
                     2 * kHalfOfRegisters<V> - 2) {
         V::HoldInRegister(rhs[c][g]);
       }
     }
   }
-  const char* lhs[kGroups];
+  const char* lhs[kDotsAtOnce];
   RUY_LIKE_UNROLL
-  for (int g = 0; g < kGroups; ++g) {
+  for (int g = 0; g < kDotsAtOnce; ++g) {
     lhs[g] = args.lhs + g * kLevels * args.lhs_stride;
   }
   const ptrdiff_t stride = args.lhs_stride;
   const int levels =
-      kLevels == 1 || kGroups > 1 ? kLevels : Min(args.levels, kLevels);
+      kLevels == 1 || kDotsAtOnce > 1 ? kLevels : Min(args.levels, kLevels);
   const ptrdiff_t sums_stride = args.sums_stride;
   typename Op::Accum* const sums = args.sums;
   const auto add = [&](ptrdiff_t row, const auto& load) {
@@ -105,7 +105,7 @@ RUY_LIKE_NOINLINE void AddGroups(const LevelsArgsOf<Op>& args) {
       }
     }
     RUY_LIKE_UNROLL
-    for (int g = 0; g < kGroups; ++g) {
+    for (int g = 0; g < kDotsAtOnce; ++g) {
       Vector x[kLevels];
       LoadLevels<Op>(
           lhs[g] + row * static_cast<ptrdiff_t>(sizeof(typename Op::Lhs)),
@@ -140,7 +140,7 @@ RUY_LIKE_NOINLINE void AddGroups(const LevelsArgsOf<Op>& args) {
   }
 }
 
-// Adds a depth group to a tile's sums. kRagged: of the last step there are only
+// Adds a dot to a tile's sums. kRagged: of the last step there are only
 // `last_rows` rows.
 template <class Op, bool kRagged, int kCols, int kSteps, int kLevels>
 RUY_LIKE_ALWAYS_INLINE void AddToTile(
@@ -241,8 +241,8 @@ struct LevelsFns {
   typedef typename Op::Simd V;
   static constexpr int kLevels = LevelsOf<Op>::kLevels;
   static constexpr int kHalf = kHalfOfRegisters<V>;
-  // Depth groups at once. With floats their rhs and the sums are in registers.
-  static constexpr int kGroups =
+  // Dots at once. With floats their rhs and the sums are in registers.
+  static constexpr int kDotsAtOnce =
       kLevels > 1  ? (V::kLanes == 4 ? 16 / kCols : 8) / kLevels
       : kCols == 1 ? 8
       : kCols == 2 ? kHalf / 2
@@ -255,19 +255,19 @@ struct LevelsFns {
 
   // Adds all levels to sums in memory; moves on by them.
   static void AddAll(LevelsArgsOf<Op>& args) {
-    const auto advance = [&args](int groups) {
-      args.lhs += groups * kLevels * args.lhs_stride;
+    const auto advance = [&args](int dots) {
+      args.lhs += dots * kLevels * args.lhs_stride;
       for (int c = 0; c < kCols; ++c) {
-        args.rhs[c] += groups * (c == kCols - 1 ? args.last_rhs_step : 4);
+        args.rhs[c] += dots * (c == kCols - 1 ? args.last_rhs_step : 4);
       }
-      args.levels -= groups * kLevels;
+      args.levels -= dots * kLevels;
     };
-    while (args.levels >= kGroups * kLevels) {
-      AddGroups<Op, kCols, kGroups>(args);
-      advance(kGroups);
+    while (args.levels >= kDotsAtOnce * kLevels) {
+      AddDots<Op, kCols, kDotsAtOnce>(args);
+      advance(kDotsAtOnce);
     }
     while (args.levels > 0) {
-      AddGroups<Op, kCols, 1>(args);
+      AddDots<Op, kCols, 1>(args);
       advance(1);
     }
   }

@@ -9,7 +9,7 @@
 // ## By level
 //
 // narrow_by_level.h's rows lie side by side. A step then has kStep rows of a
-// few levels, a depth group, of which a rhs column has one 32-bit word.
+// few levels, a dot, of which a rhs column has one 32-bit word.
 // Interleaving brings a row's levels to one lane:
 //
 //      level k    |r0 r1 r2 ... r63|        |r0 x 4|r1 x 4|r2 x 4|r3 x 4| ...
@@ -17,7 +17,7 @@
 //      level k+2  |r0 r1 r2 ... r63|        |r8 x 4| ...
 //      level k+3  |r0 r1 r2 ... r63|        |r12 x 4| ...
 //
-// for bytes; of words, which 8-bit loads are widened to, a group is two levels,
+// for bytes; of words, which 8-bit loads are widened to, a dot is two levels,
 // of floats one. It works in each 128 bits, so that vector i of four (or two)
 // has rows 4i to 4i + 3 of every 16 (or 8): sums are put in order at the end.
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_OPS_H_
@@ -175,7 +175,7 @@ struct LevelsOf {
   typedef typename Op::Simd V;
   typedef typename Op::Vector Vector;
   typedef typename Op::Accum Accum;
-  // Levels of a depth group: vectors of sums for one step of rows.
+  // Levels of a dot: vectors of sums for one step of rows.
   static constexpr int kLevels = Op::kStep / V::kLanes;
   // True if the load of the first n rows is no slower than another.
   static constexpr bool kMasks = Op::kLhsScalar == Scalar::kF32;
@@ -184,20 +184,20 @@ struct LevelsOf {
   // column of ones.
   static constexpr bool kCentres = kLevels <= 2;
 
-  // A depth group of a packed rhs column, for all lanes.
+  // A dot of a packed rhs column, for all lanes.
   static RUY_LIKE_ALWAYS_INLINE Vector LoadRhs(const void* p,
                                                int32_t zero_point) {
-    Accum group;
-    __builtin_memcpy(&group, p, sizeof(group));
+    Accum dot;
+    __builtin_memcpy(&dot, p, sizeof(dot));
     if constexpr (Op::kFlips) {
-      return V::Set(group ^ Op::kTopBits);
+      return V::Set(dot ^ Op::kTopBits);
     } else if constexpr (kLevels == 2) {
-      return V::Add16(V::SetLevels(group),
+      return V::Add16(V::SetLevels(dot),
                       V::Set16(static_cast<int16_t>(-zero_point)));
     } else if constexpr (kLevels == 4) {
-      return V::SetLevels(group);
+      return V::SetLevels(dot);
     } else {
-      return V::SetFloat(group);
+      return V::SetFloat(dot);
     }
   }
   static RUY_LIKE_ALWAYS_INLINE Vector SetAll(Accum x) {

@@ -50,7 +50,7 @@ typedef void SmallTileFn(const SmallTile& tile);
 
 // The columns of a rhs that is contiguous along its width.
 struct LevelCursor {
-  static constexpr ptrdiff_t kDepthGroupBytes = sizeof(float);
+  static constexpr ptrdiff_t kDotBytes = sizeof(float);
   const char* level;
   ptrdiff_t stride_bytes;
 
@@ -101,9 +101,8 @@ void RunSmallTile(const SmallTile& tile) {
     RUY_LIKE_UNROLL
     for (int c = 0; c < kCols; ++c) {
       // With one vector the multiply-add broadcasts its memory operand.
-      const Float y = kVectors == 1
-                          ? V::SetFloat(*rhs.Column(c))
-                          : Op::LoadRhs(rhs.Column(c), rhs.kDepthGroupBytes);
+      const Float y = kVectors == 1 ? V::SetFloat(*rhs.Column(c))
+                                    : Op::LoadRhs(rhs.Column(c), rhs.kDotBytes);
       RUY_LIKE_UNROLL
       for (int v = 0; v < kVectors; ++v) {
         acc[v][c] = Op::MultiplyAdd(acc[v][c], x[v], y);
@@ -179,9 +178,9 @@ struct SmallInPlaceKernel {
     kernel.name = name;
     kernel.family = Family::kF32;
     kernel.kind = KernelKind::kBothInPlace;
-    kernel.lhs = {Scalar::kF32, /*in_place=*/true, 0, /*depth_group=*/1, 0};
+    kernel.lhs = {Scalar::kF32, /*in_place=*/true, 0, /*dot_width=*/1, 0};
     kernel.lhs.by_level = true;
-    kernel.rhs = {Scalar::kF32, /*in_place=*/true, 0, /*depth_group=*/1, 0};
+    kernel.rhs = {Scalar::kF32, /*in_place=*/true, 0, /*dot_width=*/1, 0};
     kernel.rhs.by_level = kByLevel;
     kernel.tile_rows = kMaxVectors * kLanes;
     kernel.tile_cols = kernel.max_cols = kernel.max_rows = kMaxSize;

@@ -10,9 +10,9 @@
 //
 // A lhs panel is as wide as a vector has 32-bit lanes: one row of dst per lane.
 // A tile is up to kMaxVectors lhs panels by up to kRhsWidth columns, each of
-// its accumulators one register. Per step of kDepthGroup depth levels:
+// its accumulators one register. Per step of kDotWidth depth levels:
 //
-//                  rhs panel:  r0   r1   ...  r7     depth group of a column,
+//                  rhs panel:  r0   r1   ...  r7     dot of a column,
 //                              |    |         |      broadcast
 //     lhs panel p:     l0  ->  a00  a01  ...  a07
 //     lhs panel p + 1: l1  ->  a10  a11  ...  a17
@@ -83,7 +83,7 @@ struct PanelKernel {
     kernel.lhs = {internal::ScalarOf<typename Op::Lhs>(),
                   /*in_place=*/false,
                   kLanes,
-                  Op::kDepthGroup * Op::kSubSteps,
+                  Op::kDotWidth * Op::kSubSteps,
                   Op::kDepthMultiple,
                   Op::kLhsRange};
     kernel.rhs = RhsSource::kFormat;
@@ -96,7 +96,7 @@ struct PanelKernel {
                                   ? 256
                                   : kNotRowMajor;
     kernel.macs_per_ns =
-        5 * kLanes * Op::kDepthGroup;  // two instructions a cycle at 2.5 GHz
+        5 * kLanes * Op::kDotWidth;  // two instructions a cycle at 2.5 GHz
     kernel.pack_lhs = pack_lhs;
     kernel.pack_rhs = pack_rhs;
     kernel.run = Run;

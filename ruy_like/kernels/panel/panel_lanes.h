@@ -4,7 +4,7 @@
 // TileKind::kByLane: Arm's, whose multiply-add can take one operand from any
 // lane of a vector. Four columns of the rhs are then one load:
 //
-//                  rhs vector:   | c0 | c1 | c2 | c3 |    a depth group each
+//                  rhs vector:   | c0 | c1 | c2 | c3 |    a dot each
 //                                   |
 //     lhs vector p:      lp  x  lane 0  ->  acc[0][p]
 //                        lp  x  lane 1  ->  acc[1][p], and so on

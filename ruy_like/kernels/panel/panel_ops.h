@@ -2,7 +2,7 @@
 //
 // Template arguments of PanelKernel<> (panel_kernel.h); chosen by the per-ISA
 // files. An operation says what one step of a tile does: the element types,
-// kDepthGroup depth levels of a column in 32 bits, loads, the multiply-add, and
+// kDotWidth depth levels of a column in 32 bits, loads, the multiply-add, and
 // which epilogue finishes its accumulators. It knows nothing of tiles.
 #ifndef RUY_LIKE_KERNELS_PANEL_PANEL_OPS_H_
 #define RUY_LIKE_KERNELS_PANEL_PANEL_OPS_H_
@@ -19,7 +19,7 @@ namespace {
 
 // How a tile gets at the rhs.
 enum class TileKind {
-  kBroadcast,  // an element or depth group of the rhs at a time, in all lanes
+  kBroadcast,  // an element or dot of the rhs at a time, in all lanes
   kByLane,     // vectors of the rhs, by one lane after the other: Arm
   kOwn         // Op::Tile<RhsSource, vectors, columns>::Run(TileArgs)
 };
@@ -32,9 +32,9 @@ struct BroadcastOp {
   static constexpr bool kFinishesTiles = false;
   static constexpr bool kMultipliesHalves = false;  // WithHalves
   static constexpr int kMaxRows = kNoLimit;
-  // Sub-steps of a step, each by kDepthGroup levels of the rhs. If there are
+  // Sub-steps of a step, each by kDotWidth levels of the rhs. If there are
   // several, LoadLhs(p, sub_step) loads the lhs of one of them, and the lhs's
-  // depth groups have that many times the levels of the rhs's.
+  // dots have that many times the levels of the rhs's.
   static constexpr int kSubSteps = 1;
   // Whether tiles hold a pointer to each lhs panel: for instruction sets whose
   // loads take no offset, but advance the pointer.
@@ -54,7 +54,7 @@ struct FloatOp : BroadcastOp {
   typedef FloatPanelEpilogue<V> Epilogue;
   static constexpr ValueRange kLhsRange = ValueRange::kFull;
   static constexpr ValueRange kRhsRange = ValueRange::kFull;
-  static constexpr int kDepthGroup = 1;
+  static constexpr int kDotWidth = 1;
   static constexpr int kStepLevels = 1;
   static constexpr int kDepthMultiple = 1;
   static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const float* p) {
@@ -106,7 +106,7 @@ struct WidenedLhsOp : Base {
 };
 
 // What the integer operations have in common: 32 bits of a rhs column against
-// vectors of the lhs's depth groups.
+// vectors of the lhs's dots.
 template <class V>
 struct IntOp : BroadcastOp {
   typedef V Simd;
@@ -118,10 +118,10 @@ struct IntOp : BroadcastOp {
   static constexpr ValueRange kLhsRange = ValueRange::kFull;
   static constexpr ValueRange kRhsRange = ValueRange::kFull;
   static RUY_LIKE_ALWAYS_INLINE Vector LoadRhs(const void* p,
-                                               ptrdiff_t /*group_bytes*/ = 0) {
-    int32_t group;
-    __builtin_memcpy(&group, p, sizeof(group));
-    return V::Set(group);
+                                               ptrdiff_t /*dot_bytes*/ = 0) {
+    int32_t dot;
+    __builtin_memcpy(&dot, p, sizeof(dot));
+    return V::Set(dot);
   }
 };
 
@@ -155,7 +155,7 @@ struct QuadsOp : IntOp<V> {
   typedef int8_t Lhs;
   typedef RhsType Rhs;
   typedef typename V::Int Vector;
-  static constexpr int kDepthGroup = 4;
+  static constexpr int kDotWidth = 4;
   static constexpr int kStepLevels = 4;
   static constexpr int kDepthMultiple = 4;
   static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const int8_t* p) {
@@ -195,18 +195,18 @@ struct Int7TwoQuadsOp : IntOp<V> {
   typedef LhsVector RhsVector;
   static constexpr ValueRange kLhsRange = ValueRange::kInt7;
   static constexpr ValueRange kRhsRange = ValueRange::kInt7;
-  static constexpr int kDepthGroup = 4;
+  static constexpr int kDotWidth = 4;
   static constexpr int kStepLevels = 8;
   static constexpr int kDepthMultiple = 8;
   static RUY_LIKE_ALWAYS_INLINE LhsVector LoadLhs(const int8_t* p) {
     return {V::LoadAligned(reinterpret_cast<const int32_t*>(p)),
             V::LoadAligned(
-                reinterpret_cast<const int32_t*>(p + kDepthGroup * V::kLanes))};
+                reinterpret_cast<const int32_t*>(p + kDotWidth * V::kLanes))};
   }
   static RUY_LIKE_ALWAYS_INLINE RhsVector LoadRhs(const void* p,
-                                                  ptrdiff_t group_bytes) {
+                                                  ptrdiff_t dot_bytes) {
     return {IntOp<V>::LoadRhs(p),
-            IntOp<V>::LoadRhs(static_cast<const char*>(p) + group_bytes)};
+            IntOp<V>::LoadRhs(static_cast<const char*>(p) + dot_bytes)};
   }
   static RUY_LIKE_ALWAYS_INLINE Vector MultiplyAdd(Vector acc,
                                                    const LhsVector& lhs,
@@ -222,7 +222,7 @@ struct PairsOp : IntOp<V> {
   typedef LhsType Lhs;
   typedef int16_t Rhs;
   typedef typename V::Int Vector;
-  static constexpr int kDepthGroup = 2;
+  static constexpr int kDotWidth = 2;
   static constexpr int kStepLevels = 2;
   static constexpr int kDepthMultiple = 2;
   static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const int8_t* p) {

@@ -33,7 +33,7 @@ struct NeonIntOp : BroadcastOp {
   static constexpr ValueRange kRhsRange = ValueRange::kFull;
   static constexpr bool kFinishesTiles = true;
   static constexpr bool kPointsToLhsPanels = !RUY_LIKE_NEON_64;
-  static constexpr int kDepthGroup = kLevels;
+  static constexpr int kDotWidth = kLevels;
   static constexpr int kStepLevels = kLevels;
   static constexpr int kDepthMultiple = kLevels;
 };

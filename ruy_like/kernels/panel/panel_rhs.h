@@ -27,9 +27,9 @@ struct RhsColumns {
 template <class Op, int kRhsWidth>
 struct PanelCursor {
   typedef typename Op::Rhs Rhs;
-  // From a column's depth group to its next one.
-  static constexpr ptrdiff_t kDepthGroupBytes =
-      kRhsWidth * Op::kDepthGroup * sizeof(Rhs);
+  // From a column's dot to its next one.
+  static constexpr ptrdiff_t kDotBytes =
+      kRhsWidth * Op::kDotWidth * sizeof(Rhs);
   const char* panel;
   ptrdiff_t stride_bytes;
 
@@ -38,7 +38,7 @@ struct PanelCursor {
         stride_bytes(columns.stride_bytes) {}
   RUY_LIKE_ALWAYS_INLINE const Rhs* Column(int c) const {
     return reinterpret_cast<const Rhs*>(panel + c / kRhsWidth * stride_bytes) +
-           c % kRhsWidth * Op::kDepthGroup;
+           c % kRhsWidth * Op::kDotWidth;
   }
   RUY_LIKE_ALWAYS_INLINE void Advance() {
     panel += kRhsWidth * Op::kStepLevels * sizeof(Rhs);
@@ -51,7 +51,7 @@ struct PackedRhs {
       internal::ScalarOf<typename Op::Rhs>(),
       /*in_place=*/false,
       kRhsWidth,
-      Op::kDepthGroup,
+      Op::kDotWidth,
       Op::kDepthMultiple,
       Op::kRhsRange};
   template <int kCols>
@@ -78,7 +78,7 @@ struct PackedRhs {
 template <class Op, int kCols>
 struct ColumnCursor {
   typedef typename Op::Rhs Rhs;
-  static constexpr ptrdiff_t kDepthGroupBytes = sizeof(Rhs);
+  static constexpr ptrdiff_t kDotBytes = sizeof(Rhs);
   static constexpr int kPointers = (kCols + 2) / 3;
   const char* pointers[kPointers];
   ptrdiff_t stride_bytes;

@@ -158,18 +158,18 @@ RUY_LIKE_ALWAYS_INLINE typename Op::LhsVector LoadLhs(const typename Op::Lhs* p,
     return Op::LoadLhs(p, sub_step);
   }
 }
-// `offset_bytes` beyond the column's first depth group.
+// `offset_bytes` beyond the column's first dot.
 template <class Op>
 RUY_LIKE_ALWAYS_INLINE typename Op::RhsVector LoadRhs(
     const typename Op::Rhs* column, ptrdiff_t offset_bytes,
-    ptrdiff_t group_bytes) {
+    ptrdiff_t dot_bytes) {
   if constexpr (Op::kSubSteps == 1) {
-    return Op::LoadRhs(column, group_bytes);
+    return Op::LoadRhs(column, dot_bytes);
   } else {
     return Op::LoadRhs(
         reinterpret_cast<const typename Op::Rhs*>(
             reinterpret_cast<const char*>(column) + offset_bytes),
-        group_bytes);
+        dot_bytes);
   }
 }
 
@@ -184,9 +184,9 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyAddByRows(
   typename Op::RhsVector rhs_vectors[kSubSteps][kCols];
   RUY_LIKE_UNROLL
   for (int i = 0; i < kSubSteps * kCols; ++i) {
-    rhs_vectors[i / kCols][i % kCols] = LoadRhs<Op>(
-        rhs.Column(i % kCols), (sub_step + i / kCols) * rhs.kDepthGroupBytes,
-        rhs.kDepthGroupBytes);
+    rhs_vectors[i / kCols][i % kCols] =
+        LoadRhs<Op>(rhs.Column(i % kCols),
+                    (sub_step + i / kCols) * rhs.kDotBytes, rhs.kDotBytes);
   }
   RUY_LIKE_UNROLL
   for (int v = 0; v < kVectors; ++v) {
@@ -262,9 +262,8 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
         } else {
           RUY_LIKE_UNROLL
           for (int c = 0; c < kCols; ++c) {
-            const typename Op::RhsVector rhs_vector =
-                LoadRhs<Op>(rhs.Column(c), sub_step * rhs.kDepthGroupBytes,
-                            rhs.kDepthGroupBytes);
+            const typename Op::RhsVector rhs_vector = LoadRhs<Op>(
+                rhs.Column(c), sub_step * rhs.kDotBytes, rhs.kDotBytes);
             RUY_LIKE_UNROLL
             for (int v = 0; v < kVectors; ++v) {
               if constexpr (kEndsInHalf) {

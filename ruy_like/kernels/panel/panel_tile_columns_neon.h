@@ -2,14 +2,14 @@
 //
 // Template arguments of PanelKernel<> (panel_kernel.h), with InPlaceRhs; chosen
 // by the Arm per-ISA files. A column of the rhs is contiguous along depth, so
-// that a vector of it has four depth groups (of one level for floats, of
+// that a vector of it has four dots (of one level for floats, of
 // four for SDOT), of which the multiply-add takes one lane after the other:
 //
-//      rhs vector of column c:      | group g | g+1 | g+2 | g+3 |
+//      rhs vector of column c:      |  dot g  | g+1 | g+2 | g+3 |
 //                                     |
-//      lhs panel p, group g:  lp  x  lane 0  ->  acc[c][p], and so on
+//      lhs panel p, dot g:  lp  x  lane 0  ->  acc[c][p], and so on
 //
-// Four groups of a tile of 8 x 8 are 64 multiply-adds and 16 loads, which is as
+// Four dots of a tile of 8 x 8 are 64 multiply-adds and 16 loads, which is as
 // good as packed panels. Without packing, 16 x 32 x 16 takes 4947 instructions
 // instead of 5777 in float; at 256^3 there is no difference.
 #ifndef RUY_LIKE_KERNELS_PANEL_PANEL_TILE_COLUMNS_NEON_H_
@@ -29,16 +29,16 @@
 namespace ruy_like::kernels {
 namespace {
 
-// Bytes of a column's depth group.
-constexpr ptrdiff_t kDepthGroupBytes = 4;
+// Bytes of a column's dot.
+constexpr ptrdiff_t kDotBytes = 4;
 
-// The group of bytes at `p`. Reads at most `bytes` of them, at least one; the
+// The dot of bytes at `p`. Reads at most `bytes` of them, at least one; the
 // others are 0.
-RUY_LIKE_ALWAYS_INLINE uint32_t FirstOfGroup(const char* p, ptrdiff_t bytes) {
-  if (bytes >= kDepthGroupBytes) {
-    uint32_t group;
-    __builtin_memcpy(&group, p, sizeof(group));
-    return group;
+RUY_LIKE_ALWAYS_INLINE uint32_t FirstOfDot(const char* p, ptrdiff_t bytes) {
+  if (bytes >= kDotBytes) {
+    uint32_t dot;
+    __builtin_memcpy(&dot, p, sizeof(dot));
+    return dot;
   }
   // Three bytes, some of them the same one if there are fewer.
   const unsigned char* const byte = reinterpret_cast<const unsigned char*>(p);
@@ -47,18 +47,18 @@ RUY_LIKE_ALWAYS_INLINE uint32_t FirstOfGroup(const char* p, ptrdiff_t bytes) {
          uint32_t{byte[last]} << 8 * last;
 }
 
-// Loads a group into each lane; `bytes` as above.
-RUY_LIKE_ALWAYS_INLINE void LoadGroup(const float* p, ptrdiff_t /*bytes*/,
-                                      float32x4_t* to) {
+// Loads a dot into each lane; `bytes` as above.
+RUY_LIKE_ALWAYS_INLINE void LoadDot(const float* p, ptrdiff_t /*bytes*/,
+                                    float32x4_t* to) {
   *to = vld1q_dup_f32(p);
 }
-RUY_LIKE_ALWAYS_INLINE void LoadGroup(const int8_t* p, ptrdiff_t bytes,
-                                      int32x4_t* to) {
+RUY_LIKE_ALWAYS_INLINE void LoadDot(const int8_t* p, ptrdiff_t bytes,
+                                    int32x4_t* to) {
   *to = vreinterpretq_s32_u32(
-      vdupq_n_u32(FirstOfGroup(reinterpret_cast<const char*>(p), bytes)));
+      vdupq_n_u32(FirstOfDot(reinterpret_cast<const char*>(p), bytes)));
 }
 
-// The last depth group may be incomplete: the lhs's panels are padded with
+// The last dot may be incomplete: the lhs's panels are padded with
 // zeros.
 template <class Op, int kVectors, int kCols>
 struct ColumnsTile {
@@ -79,17 +79,17 @@ struct ColumnsTile {
     const ptrdiff_t lhs_stride = args.lhs_stride_bytes;
     const ptrdiff_t end = args.steps * static_cast<ptrdiff_t>(sizeof(Rhs));
     ptrdiff_t k = 0;
-    for (; k <= end - 4 * kDepthGroupBytes; k += 4 * kDepthGroupBytes) {
+    for (; k <= end - 4 * kDotBytes; k += 4 * kDotBytes) {
       typename Op::RhsVector rhs[kCols];
       RUY_LIKE_UNROLL
       for (int c = 0; c < kCols; ++c) {
         rhs[c] = Op::LoadRhsVector(RhsAt(columns[c] + k));
       }
-      MultiplyAddTwoGroups<0>(lhs, lhs_stride, rhs, acc);
-      MultiplyAddTwoGroups<2>(lhs + 32, lhs_stride, rhs, acc);
+      MultiplyAddTwoDots<0>(lhs, lhs_stride, rhs, acc);
+      MultiplyAddTwoDots<2>(lhs + 32, lhs_stride, rhs, acc);
       lhs += 64;
     }
-    for (; k < end; k += kDepthGroupBytes) {
+    for (; k < end; k += kDotBytes) {
       typename Op::LhsVector lhs_vectors[kVectors];
       RUY_LIKE_UNROLL
       for (int v = 0; v < kVectors; ++v) {
@@ -98,7 +98,7 @@ struct ColumnsTile {
       RUY_LIKE_UNROLL
       for (int c = 0; c < kCols; ++c) {
         typename Op::RhsVector rhs;
-        LoadGroup(RhsAt(columns[c] + k), end - k, &rhs);
+        LoadDot(RhsAt(columns[c] + k), end - k, &rhs);
         MultiplyAddLane<Op, kVectors, 0>(lhs_vectors, rhs, acc[c]);
       }
       lhs += 16;
@@ -114,10 +114,10 @@ struct ColumnsTile {
     return Op::LoadLhs(reinterpret_cast<const Lhs*>(p));
   }
 
-  // Two groups of the lhs, loaded as pairs of vectors, by lanes kLane and kLane
+  // Two dots of the lhs, loaded as pairs of vectors, by lanes kLane and kLane
   // + 1 of the rhs's columns.
   template <int kLane>
-  static RUY_LIKE_ALWAYS_INLINE void MultiplyAddTwoGroups(
+  static RUY_LIKE_ALWAYS_INLINE void MultiplyAddTwoDots(
       const char* lhs, ptrdiff_t lhs_stride,
       const typename Op::RhsVector (&rhs)[kCols], Accumulators& acc) {
     typename Op::LhsVector first[kVectors], second[kVectors];
@@ -126,12 +126,12 @@ struct ColumnsTile {
       first[v] = LoadLhs(lhs + v * lhs_stride);
       second[v] = LoadLhs(lhs + v * lhs_stride + 16);
     }
-    MultiplyAddGroup<kLane>(first, rhs, acc);
-    MultiplyAddGroup<kLane + 1>(second, rhs, acc);
+    MultiplyAddDot<kLane>(first, rhs, acc);
+    MultiplyAddDot<kLane + 1>(second, rhs, acc);
   }
 
   template <int kLane>
-  static RUY_LIKE_ALWAYS_INLINE void MultiplyAddGroup(
+  static RUY_LIKE_ALWAYS_INLINE void MultiplyAddDot(
       const typename Op::LhsVector (&lhs)[kVectors],
       const typename Op::RhsVector (&rhs)[kCols], Accumulators& acc) {
     RUY_LIKE_UNROLL

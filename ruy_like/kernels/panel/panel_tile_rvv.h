@@ -93,7 +93,7 @@ struct RvvOp : IntOp<V> {
   typedef RhsType Rhs;
   static constexpr TileKind kTileKind = TileKind::kOwn;
   static constexpr int kSinglePanelWidth = 1;
-  static constexpr int kDepthGroup = 1;
+  static constexpr int kDotWidth = 1;
   static constexpr int kStepLevels = 2;
   static constexpr int kDepthMultiple = 2;
 

@@ -167,10 +167,10 @@ struct SquaresTile {
   static RUY_LIKE_ALWAYS_INLINE int8x8_t FirstOfEight(const char* p,
                                                       ptrdiff_t left) {
     if (left >= 8) return vld1_s8(reinterpret_cast<const int8_t*>(p));
-    uint64_t levels = FirstOfGroup(p, left);
+    uint64_t levels = FirstOfDot(p, left);
     // The last four, some of them once more.
     if (left > 4) {
-      levels |= uint64_t{FirstOfGroup(p + left - 4, 4)} << 8 * (left - 4);
+      levels |= uint64_t{FirstOfDot(p + left - 4, 4)} << 8 * (left - 4);
     }
     return vcreate_s8(levels);
   }

@@ -132,7 +132,7 @@ struct WideningPanelKernel
                                          ptrdiff_t first_panel,
                                          ptrdiff_t panels) {
     Buffers buffers;
-    const ptrdiff_t steps = args.depth / Op::kDepthGroup;
+    const ptrdiff_t steps = args.depth / Op::kDotWidth;
     const ptrdiff_t chunks = (steps + kChunkSteps - 1) / kChunkSteps;
     const ptrdiff_t chunk_steps = (steps + chunks - 1) / chunks;
     const ptrdiff_t first_col = first_panel * kRhsWidth;
@@ -172,19 +172,19 @@ struct WideningPanelKernel
         kTileTable<WideOp, PackedRhs<WideOp, kRhsWidth>, kMaxVectors, kRhsWidth>.fns;
     const bool starts = args.first_pass && step == 0;
     const bool finishes =
-        args.last_pass && (step + steps) * Op::kDepthGroup == args.depth;
+        args.last_pass && (step + steps) * Op::kDotWidth == args.depth;
     const int tile_rows = strip.vectors * kLanes;
     const int rows = Min(args.rows - strip.row, tile_rows);
     int32_t* accums = strip.accums;
     TileArgs tile;
     tile.steps = steps;
-    tile.lhs = strip.lhs + step * kLanes * Op::kDepthGroup;
+    tile.lhs = strip.lhs + step * kLanes * Op::kDotWidth;
     tile.lhs_stride_bytes = args.lhs_stride_bytes;
     tile.lhs_copy = buffers->widened;
     tile.lhs_copy_stride_bytes = kWidenedStride;
     tile.rhs.stride_bytes = args.rhs_stride_bytes;
     const ptrdiff_t step_bytes =
-        kRhsWidth * Op::kDepthGroup * sizeof(typename Op::Rhs);
+        kRhsWidth * Op::kDotWidth * sizeof(typename Op::Rhs);
     for (ptrdiff_t i = 0; i < strip.panels; ++i) {
       const ptrdiff_t panel = strip.panel + i;
       const ptrdiff_t col = panel * kRhsWidth;
