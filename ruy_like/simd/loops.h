@@ -5,6 +5,8 @@
 #ifndef RUY_LIKE_SIMD_LOOPS_H_
 #define RUY_LIKE_SIMD_LOOPS_H_
 
+#include <stdint.h>
+
 // The one spelling of "inline this, at -O0 too". Inner loops keep registers in
 // arrays, which compilers hold in registers only once everything around is one
 // function; edges stay outside, by RUY_LIKE_NOINLINE. A function that is always
@@ -59,6 +61,24 @@ constexpr RUY_LIKE_ALWAYS_INLINE int Min(Count a, int b) {
 template <typename T>
 RUY_LIKE_ALWAYS_INLINE void HoldInMemory(T& x) {
   __asm__("" : "+m"(x));
+}
+
+// Stores the first n < 8 bytes.
+RUY_LIKE_ALWAYS_INLINE void StoreFew(void* dst, uint64_t bytes, int n) {
+  unsigned char* p = static_cast<unsigned char*>(dst);
+  if (n & 4) {
+    const uint32_t four = static_cast<uint32_t>(bytes);
+    __builtin_memcpy(p, &four, 4);
+    bytes >>= 32;
+    p += 4;
+  }
+  if (n & 2) {
+    const uint16_t two = static_cast<uint16_t>(bytes);
+    __builtin_memcpy(p, &two, 2);
+    bytes >>= 16;
+    p += 2;
+  }
+  if (n & 1) *p = static_cast<unsigned char>(bytes);
 }
 
 // A constant as an argument: a call of it is a constant expression.

@@ -74,8 +74,8 @@ struct Simd128 {
       V::template StoreHalf<0>(a, x);
       V::template StoreHalf<1>(b, x);
     } else {
-      StoreFirst(a, V::template Half<0>(x), n);
-      StoreFirst(b, V::template Half<1>(x), n);
+      StoreFew(a, V::template Half<0>(x), n);
+      StoreFew(b, V::template Half<1>(x), n);
     }
   }
   static RUY_LIKE_ALWAYS_INLINE void StoreQuarters(int8_t* a, int8_t* b,
@@ -87,10 +87,10 @@ struct Simd128 {
       StoreFour(c, V::template Quarter<2>(x));
       StoreFour(d, V::template Quarter<3>(x));
     } else {
-      StoreFirst(a, V::template Quarter<0>(x), n);
-      StoreFirst(b, V::template Quarter<1>(x), n);
-      StoreFirst(c, V::template Quarter<2>(x), n);
-      StoreFirst(d, V::template Quarter<3>(x), n);
+      StoreFew(a, V::template Quarter<0>(x), n);
+      StoreFew(b, V::template Quarter<1>(x), n);
+      StoreFew(c, V::template Quarter<2>(x), n);
+      StoreFew(d, V::template Quarter<3>(x), n);
     }
   }
 
@@ -100,7 +100,7 @@ struct Simd128 {
     if (n == kLanes) {
       StoreFour(dst, four);
     } else {
-      StoreFirst(dst, four, n);
+      StoreFew(dst, four, n);
     }
   }
   static RUY_LIKE_ALWAYS_INLINE void Store(uint8_t* dst, Int x, int n) {
@@ -111,7 +111,7 @@ struct Simd128 {
     if (n == kLanes) {
       V::template StoreHalf<0>(dst, words);
     } else {
-      StoreFirst(dst, V::template Half<0>(words), 2 * n);
+      StoreFew(dst, V::template Half<0>(words), 2 * n);
     }
   }
   static RUY_LIKE_ALWAYS_INLINE void Store(int32_t* dst, Int x, int n) {
@@ -190,23 +190,6 @@ struct Simd128 {
   }
   static RUY_LIKE_ALWAYS_INLINE void StoreFour(void* dst, uint32_t four) {
     __builtin_memcpy(dst, &four, sizeof(four));
-  }
-  // Stores the first n < 8 bytes.
-  static RUY_LIKE_ALWAYS_INLINE void StoreFirst(void* dst, uint64_t bytes,
-                                                int n) {
-    unsigned char* p = static_cast<unsigned char*>(dst);
-    if (n & 4) {
-      StoreFour(p, static_cast<uint32_t>(bytes));
-      bytes >>= 32;
-      p += 4;
-    }
-    if (n & 2) {
-      const uint16_t two = static_cast<uint16_t>(bytes);
-      __builtin_memcpy(p, &two, 2);
-      bytes >>= 16;
-      p += 2;
-    }
-    if (n & 1) *p = static_cast<unsigned char>(bytes);
   }
   static RUY_LIKE_ALWAYS_INLINE void StoreLanes(void* dst, Int x, int n) {
     if (n == kLanes) {

@@ -274,20 +274,7 @@ struct Simd256 {
       x = _mm_srli_si128(x, 8);
       p += 8;
     }
-    uint64_t rest = static_cast<uint64_t>(_mm_cvtsi128_si64(x));
-    if (n & 4) {
-      const uint32_t four = static_cast<uint32_t>(rest);
-      __builtin_memcpy(p, &four, 4);
-      rest >>= 32;
-      p += 4;
-    }
-    if (n & 2) {
-      const uint16_t two = static_cast<uint16_t>(rest);
-      __builtin_memcpy(p, &two, 2);
-      rest >>= 16;
-      p += 2;
-    }
-    if (n & 1) *p = static_cast<unsigned char>(rest);
+    StoreFew(p, static_cast<uint64_t>(_mm_cvtsi128_si64(x)), n);
   }
 };
 
