@@ -389,9 +389,9 @@ Result ImportNBits(const MatMulNBits& arrays) {
   const std::uint8_t flip = bits == 8 && !has_floats ? 0x80 : 0;
   const std::ptrdiff_t row_bytes = blocks * (block_size * bits / 8);
   const std::ptrdiff_t zero_bytes = (blocks * bits + 7) / 8;
-  const auto row_codes = [bits, flip](const std::uint8_t* bytes,
-                                      std::ptrdiff_t count) {
-    std::vector<std::uint8_t> codes = CodesOf(bytes, count, bits);
+  const auto row_codes = [code_bits = bits, flip](const std::uint8_t* bytes,
+                                                  std::ptrdiff_t count) {
+    std::vector<std::uint8_t> codes = CodesOf(bytes, count, code_bits);
     for (std::uint8_t& code : codes) code ^= flip;
     return codes;
   };
