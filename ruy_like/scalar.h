@@ -211,7 +211,6 @@ constexpr FamilyInfo kFamilies[] = {
     RUY_LIKE_FAMILIES(RUY_LIKE_FAMILY)
 #undef RUY_LIKE_FAMILY
 };
-constexpr int kNumFamilies = sizeof(kFamilies) / sizeof(kFamilies[0]);
 
 constexpr const FamilyInfo& InfoOf(Family family) {
   return kFamilies[static_cast<int>(family)];
