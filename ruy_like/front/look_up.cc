@@ -19,7 +19,7 @@ struct Routine {
 // Kept, since finding it takes as long as looking up some hundred bytes.
 const Routine& RoutineOf(Path permitted) {
   thread_local Routine last = {};
-  if (last.permitted != permitted) {
+  if (last.run == nullptr || last.permitted != permitted) {
     const Path path = BestPath(permitted);
     last = {permitted, RoutinesOf(path).post_ops, PermutesBytes(path)};
   }
