@@ -20,8 +20,8 @@ namespace ruy_like {
 // Memory order. In a column-major matrix the elements of a column are adjacent.
 enum class Order : std::uint8_t { kColMajor, kRowMajor };
 
-// Whether a constant operand's packed form is kept in the Context between calls
-// of Mul. Valid only while the data does not change; see
+// The policy by which a constant operand's packed form is kept in the Context
+// between calls of Mul. Valid only while the data does not change; see
 // Context::ClearPrepackedCache.
 enum class CachePolicy : std::uint8_t {
   kNeverCache,
@@ -172,7 +172,7 @@ Matrix<T> MakeMatrix(T* data, std::ptrdiff_t rows, std::ptrdiff_t cols,
   return matrix;
 }
 
-// Whether `size` elements hold a matrix of this layout. True for a layout that
+// True if `size` elements hold a matrix of this layout. True for a layout that
 // Mul refuses.
 inline bool Holds(std::size_t size, const Layout& layout) {
   const bool col_major = layout.order() == Order::kColMajor;

@@ -298,7 +298,7 @@ constexpr bool IsFloatType() {
   return IsFloat(ScalarOf<T>());
 }
 
-// Whether the list has the product.
+// True if the list has the product.
 template <typename Lhs, typename Rhs, typename Accum, typename Dst>
 constexpr bool TypesAreSupported() {
   return FindProduct(ScalarOf<Lhs>(), ScalarOf<Rhs>(), ScalarOf<Accum>(),

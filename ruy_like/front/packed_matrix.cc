@@ -27,7 +27,7 @@
 namespace ruy_like::internal {
 namespace {
 
-// Whether a matrix of `scalar` that is packed for `pack_for` can meet one of
+// True if a matrix of `scalar` that is packed for `pack_for` can meet one of
 // these types.
 bool IsFor(PackFor pack_for, Scalar scalar, ScalarSet other) {
   switch (pack_for) {

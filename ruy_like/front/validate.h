@@ -63,7 +63,7 @@ absl::Status ValidateMultipliers(const MulCall& call,
 absl::Status ValidateOperand(const char* name, const ErasedMatrix& matrix,
                              bool needs_data);
 
-// Whether a matrix shares at least one byte with another one. Exact also for
+// True if a matrix shares at least one byte with another one. Exact also for
 // interleaved sub-matrices of one buffer. Both must have valid layouts and data
 // that is not null. Constant time unless the address ranges overlap, then
 // linear in the smaller number of rows or columns.
@@ -89,7 +89,7 @@ ByteSpan SpanOf(const ErasedMatrix& matrix);
 constexpr int kInputs = 16;
 void InputSpans(const MulCall& call, ByteSpan (*spans)[kInputs]);
 
-// Whether a matrix shares at least one byte with the `bytes` bytes at `data`.
+// True if a matrix shares at least one byte with the `bytes` bytes at `data`.
 bool SharesBytes(const ErasedMatrix& matrix, const void* data,
                  std::ptrdiff_t bytes);
 

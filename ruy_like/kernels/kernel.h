@@ -242,9 +242,9 @@ struct Kernel {
   // Codes of a table: only where the greatest level is at most so much above
   // the least, which is 0 for `run`, or -127 if its levels are signed.
   int max_level_span = kNoLimit;
-  // What a row-major dst costs: the depth whose products take as long as
-  // transposing a tile, or, of a kernel for int7, from which it is faster than
-  // others. kNotRowMajor: the sides of such products are swapped.
+  // The cost of a row-major dst, in levels: products of so many take as long as
+  // transposing a tile. For a kernel for int7: the depth from which it is
+  // faster than others. kNotRowMajor: the sides of such products are swapped.
   int row_major_levels = kNotRowMajor;
   // Uses AMX's tile unit, whose configuration and large blocks have fixed
   // costs: products that are too small or too narrow go to a vector kernel if

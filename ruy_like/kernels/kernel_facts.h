@@ -36,7 +36,7 @@ inline std::ptrdiff_t PanelBytes(const PanelFormat& format,
   return format.code_bits == 0 ? bytes : bytes * format.code_bits / 8;
 }
 
-// Whether the kernel is exact only for operands within a range that callers
+// True if the kernel is exact only for operands within a range that callers
 // promise (PanelFormat::range).
 inline bool ReliesOnRanges(const Kernel& kernel) {
   return kernel.lhs.range != ValueRange::kFull ||
@@ -48,7 +48,7 @@ inline bool WidensLhs(const Kernel& kernel) {
   return kernel.packed_lhs != nullptr && kernel.pack_lhs != nullptr;
 }
 
-// Whether it serves products of few columns only.
+// True if it serves products of few columns only.
 inline bool IsNarrow(const Kernel& kernel) {
   return kernel.kind == KernelKind::kNarrowInPlace ||
          kernel.kind == KernelKind::kNarrowPanels;

@@ -11,10 +11,9 @@
 //   double   dst = clamp(acc + beta * dst + bias), rounded to dst's type
 //   int32    dst = clamp(acc + beta * dst + bias), modulo 2^32 before the clamp
 //
-//   8 bits   dst = table[dst], which the kernel has made of the accumulators,
-//   or
-//            table[tile], of bytes that lie as dst does: the routine takes no
-//            terms but the table
+//   8 bits   dst = table[dst], where the kernel has made dst of the
+//            accumulators, or table[tile], where the tile has bytes in dst's
+//            layout: the routine takes no terms but the table
 //
 // Each product and each sum is rounded by itself, and is there only if its term
 // is. A NaN stays one.
@@ -63,15 +62,15 @@ struct PostOpArgs {
   ptrdiff_t rows, cols;
   // The accumulators, float, double or int32: columns without gaps, or rows if
   // those of dst are contiguous, tile_stride elements apart. 64-byte aligned;
-  // tile_stride is a multiple of 16. Of a table the bytes to look up, or null:
-  // those of dst.
+  // tile_stride is a multiple of 16. For a table: the bytes to look up; null
+  // stands for those of dst.
   const void* tile;
   Scalar tile_scalar;
   ptrdiff_t tile_stride;
   // dst, bias and bounds of the tile.
   const EpilogueArgs* epilogue;
   PostOpTerms terms;
-  // Of a table: the processor has VPERMI2B (PermutesBytes of the machine).
+  // For a table: the processor has VPERMI2B (PermutesBytes of the machine).
   bool permutes_bytes;
 };
 

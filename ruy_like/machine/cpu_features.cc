@@ -91,7 +91,7 @@ Path FindPathsOfThisProcess() {
   return paths;
 }
 
-// Whether AMX may be used is not asked yet.
+// The permission for AMX is not asked for yet.
 Path PathsOfThisProcess() {
   static const Path paths = FindPathsOfThisProcess();
   return paths;

@@ -115,8 +115,8 @@ void SetEmulatedCpuFeatures(CpuFeatures features,
 // What a single path needs (paths.inc).
 CpuFeatures FeaturesOf(Path path);
 
-// Of a permitted path: it needs AVX-512-VNNI, and this processor has
-// AVX512-VBMI, too, as Ice Lake, Zen 4 and newer ones do: VPERMI2B.
+// True if a permitted path may use VPERMI2B: it needs AVX-512-VNNI, and this
+// processor has AVX512-VBMI, too, as Ice Lake, Zen 4 and newer ones do.
 bool PermutesBytes(Path path);
 
 // The paths whose features are all in `features`.
@@ -142,7 +142,7 @@ Path DetectedPaths(Path allowed = kAllPaths);
 // The same, without asking the operating system for permission.
 Path MachinePaths();
 
-// Whether kernels of this path itself may run: asks for the operating system's
+// True if kernels of this path itself may run: asks for the operating system's
 // permission if they need one. For a path of MachinePaths(), when a product
 // needs it.
 bool MayRun(Path owner);

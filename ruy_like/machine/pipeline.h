@@ -13,7 +13,7 @@
 
 namespace ruy_like {
 
-// Whether all cores of a machine are Cortex-A35, A53 or A55;
+// True if all cores of a machine are Cortex-A35, A53 or A55;
 // `microarchitectures` are its kinds of cores in cpuinfo's numbers
 // (cpuinfo_uarch). False where there are larger cores as well, which do most of
 // the work.

@@ -37,7 +37,7 @@ int CountAffinity(pid_t thread) {
   return 0;
 }
 
-// Whether the set has every processor that is online. Asked of the kernel: some
+// True if the set has every processor that is online. Asked of the kernel: some
 // C libraries' sysconf counts the thread's own set.
 bool HasAllOnline(const cpu_set_t& set) {
   char ranges[1024];  // as "0-3,8-11,16"

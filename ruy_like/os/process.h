@@ -15,7 +15,7 @@ int ForkCount();
 // raises. `function` must not throw.
 void CallWithSignalsBlocked(void (*function)(void* argument), void* argument);
 
-// Whether std::thread can start threads at all: not in WebAssembly without
+// True if std::thread can start threads at all: not in WebAssembly without
 // -pthread, where it would end the program.
 bool CanStartThreads();
 

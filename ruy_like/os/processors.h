@@ -35,7 +35,7 @@ bool RequestAmx();
 // Linux's auxiliary vector, AT_HWCAP and AT_HWCAP2; false elsewhere.
 bool GetHwcaps(std::uint64_t* hwcap, std::uint64_t* hwcap2);
 
-// Whether a variable of sysctl with this name exists and is not 0. False where
+// True if a variable of sysctl with this name exists and is not 0. False where
 // the system has no such names, which are Apple's.
 bool HasSysctl(const char* name);
 

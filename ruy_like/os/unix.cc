@@ -32,7 +32,7 @@ constexpr std::size_t MappedBytes(std::size_t bytes) {
   return (bytes + kLargestBasePage - 1) & ~(kLargestBasePage - 1);
 }
 
-// Whether no other process writes the file. Where the file system knows no
+// True if no other process writes the file. Where the file system knows no
 // locks, that is not known.
 bool Lock(int file) {
   return flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;

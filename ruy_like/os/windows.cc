@@ -35,7 +35,7 @@ int ErrnoOf(DWORD error) {
   }
 }
 
-// Whether the file may be written: one on a disk that is no link, or a device
+// True if the file may be written: one on a disk that is no link, or a device
 // that neither blocks nor has a reader, as NUL. Empties the former.
 bool Prepare(HANDLE file) {
   const DWORD type = GetFileType(file);

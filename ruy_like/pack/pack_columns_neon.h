@@ -247,7 +247,7 @@ RUY_LIKE_NOINLINE void PackAnyPanel(const PackArgs& args, const char* src,
   packer.StoreSums(columns, sums);
 }
 
-// Whether PackColumnPanels() packs all depth-contiguous sources; else only
+// True if PackColumnPanels() packs all depth-contiguous sources; else only
 // those without edges and sums.
 template <typename F>
 constexpr bool kPacksAllColumns = F::kPackedBytes == F::kSrcBytes &&

@@ -29,7 +29,7 @@ struct PackedLayout {
   const kernels::PanelFormat* kernel_format;
 };
 
-// Whether the same kernels read both: all fields but kernel_format are equal.
+// True if the same kernels read both: all fields but kernel_format are equal.
 bool operator==(const PackedLayout& a, const PackedLayout& b);
 
 // "S8 16x4": int8 elements, panels of 16 columns, dots of 4;

@@ -7,7 +7,7 @@
 namespace ruy_like {
 namespace {
 
-// Whether all of `count` bytes are `lowest` + 0 ... 126, modulo 256. No early
+// True if all of `count` bytes are `lowest` + 0 ... 126, modulo 256. No early
 // end: compilers vectorise the loop.
 bool AreWithin(const std::uint8_t* bytes, std::ptrdiff_t count,
                std::uint8_t lowest) {

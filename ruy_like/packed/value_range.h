@@ -10,7 +10,7 @@
 
 namespace ruy_like {
 
-// Whether all elements of an 8-bit operand, which is not packed, are in the
+// True if all elements of an 8-bit operand, which is not packed, are in the
 // range of kInt7 (scalar.h). Reads each element once, at about memory
 // bandwidth, up to the first run with other values. Gaps between columns (or
 // levels) are not read.

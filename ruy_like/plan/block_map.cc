@@ -125,7 +125,7 @@ int MacsPerNs(const BlockMapParams& params) {
   return params.macs_per_ns > 0 ? params.macs_per_ns : kDefaultMacsPerNs;
 }
 
-// Whether the lhs is best packed in small pieces: see the header.
+// True if the lhs is best packed in small pieces: see the header.
 bool WantsSmallPieces(const BlockMapParams& params, const Caches& caches,
                       const BlockMap& map) {
   if (!params.packs_small_pieces || params.depth_multiple == 0 ||

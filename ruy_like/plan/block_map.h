@@ -76,18 +76,18 @@ struct BlockMapParams {
   // Where threads have few tiles, blocks may be multiples of this many rows:
   // whole panels, at most a tile.
   int row_granularity;
-  // Whether the kernel reads its lhs once, as one stream, so that it need not
+  // True if the kernel reads its lhs once, as one stream, so that it need not
   // fit a cache.
   bool streams_lhs;
-  // Whether the lhs is packed for this product, by a kernel fast enough that
-  // packing counts.
+  // The lhs is packed for this product, and the kernel so fast that packing
+  // counts.
   bool packs_small_pieces;
   // depth_block is a multiple of this. 0: depth must not be split, nor blocks
   // run in pieces.
   int depth_multiple;
   // Depth must not be split: a group's sum is scaled as a whole.
   bool keeps_depth = false;
-  // Whether a side is packed for this product alone (not: read in place,
+  // True if a side is packed for this product alone (not: read in place,
   // cached, packed by the caller).
   bool lhs_is_packed_here, rhs_is_packed_here;
   // Threads that will run blocks; >= 1.
@@ -125,7 +125,7 @@ struct BlockMap {
   // Sizes of the largest block: multiples of the units, even where that is more
   // than the matrix has.
   std::ptrdiff_t block_rows, block_cols;
-  // Whether blocks are run in pieces, and the sizes of these, from the block's
+  // True if blocks are run in pieces; and the sizes of these, from the block's
   // first row and column on: multiples of the units; else the block's sizes.
   bool in_pieces;
   std::ptrdiff_t piece_rows, piece_cols;

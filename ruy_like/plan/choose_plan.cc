@@ -15,7 +15,7 @@
 namespace ruy_like {
 namespace {
 
-// Whether the operand's packed form is to be in the prepacked cache.
+// True if the operand's packed form is to be in the prepacked cache.
 inline bool WantsCache(const TrMulParams& params, Side side) {
   const std::ptrdiff_t other_width = params.side[Other(side)].width;
   switch (params.side[side].cache_policy) {
@@ -44,7 +44,7 @@ KernelChoice Select(const KernelQuery& query, const TrMulParams& params,
                                permitted, rejections);
 }
 
-// Whether the kernel may count on what the caller promised of an operand, where
+// True if the kernel may count on what the caller promised of an operand, where
 // it does. What is packed, or in the cache, for a range was looked at before it
 // was packed.
 bool PromiseHolds(const KernelChoice& choice, Side side,

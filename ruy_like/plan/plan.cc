@@ -37,7 +37,7 @@ bool IsSmall(const Plan& plan) {
              kSmallBytes;
 }
 
-// Whether packing would copy the operand's columns as they are. (Only floats:
+// True if packing would copy the operand's columns as they are. (Only floats:
 // other operands need their sums.) Not for many columns: those a multiple of
 // 4096 bytes apart would compete for one cache set.
 bool HasFormAlready(const KernelQuery& query, const Kernel& kernel, Side side) {

@@ -81,7 +81,7 @@ struct ThreadLimit {
   bool force;  // exactly `most`, even if fewer would be as fast
 };
 
-// Whether a block packs the rhs panels of a whole pass, for several rows of
+// True if a block packs the rhs panels of a whole pass, for several rows of
 // pieces; else those of one piece at a time.
 inline bool KeepsRhs(const BlockMap& map) {
   return map.piece_rows < map.block_rows;

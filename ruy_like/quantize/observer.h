@@ -178,7 +178,7 @@ class RUY_LIKE_EXPORT Observer final {
   void AddStats(const Stats& stats, std::uint64_t n);
   void Count(const std::uint16_t* index, std::size_t n);
   void Drain(Pipeline* pipeline);
-  // Whether the histogram covers a magnitude.
+  // True if the histogram covers a magnitude.
   bool Covers(float magnitude) const;
   void CoverExponent(int exponent);
   absl::StatusOr<float> AciqThreshold(CalibrationMethod method, int bits) const;

@@ -29,7 +29,7 @@ struct Window {
   std::ptrdiff_t stride_height = 1, stride_width = 1;
   std::ptrdiff_t dilation_height = 1, dilation_width = 1;
   Padding padding;
-  // Whether one more output row or column counts, whose window reaches beyond
+  // True if one more output row or column counts, whose window reaches beyond
   // the padding at the bottom or on the right, if it begins on the image or the
   // padding before it (ONNX: ceil_mode).
   bool round_up = false;

@@ -42,7 +42,7 @@ bool NeedsInt7(const Kernel& kernel) {
   return kernel.lhs.range == ValueRange::kInt7;
 }
 
-// Whether a side will be kept packed, or is packed already.
+// True if a side will be kept packed, or is packed already.
 bool IsKept(const KernelQuery& query, Side side) {
   return query.cached[side] || query.packed[side] != nullptr;
 }
@@ -55,7 +55,7 @@ bool KeepsItsLhs(const Kernel& kernel, const KernelQuery& query) {
          IsKept(query, Side::kLhs) && !IsKept(query, Side::kRhs);
 }
 
-// Whether storing a row-major dst takes less time than it saves. With its sides
+// True if storing a row-major dst takes less time than it saves. With its sides
 // swapped the product would store columns, but pack the wide side, which the
 // kernel reads in place, or run on a kernel that does not rely on int7. A
 // cached operand costs no packing, and must have one packed form at every batch
@@ -81,13 +81,13 @@ bool RowMajorPays(const Kernel& kernel, const KernelQuery& query) {
   return saved > padded * levels + (padded - rows) * depth;
 }
 
-// Whether panels can be made of elements of that type of the kernel's family:
+// True if panels can be made of elements of that type of the kernel's family:
 // 16-bit floats are widened, but floats are not rounded.
 bool CanHold(const kernels::PanelFormat& format, Scalar scalar) {
   return !Is16BitFloat(format.scalar) || format.scalar == AsBFloat16(scalar);
 }
 
-// Whether a matrix has that many elements.
+// True if a matrix has that many elements.
 bool HasAtLeast(std::int64_t count, std::int64_t rows, std::int64_t depth) {
   return depth > 0 && rows >= (count + depth - 1) / depth;
 }
@@ -176,7 +176,7 @@ const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
   return nullptr;
 }
 
-// Whether a kernel of vectors is faster than this one of tiles. Of a depth of 0
+// True if a kernel of vectors is faster than this one of tiles. Of a depth of 0
 // there is nothing to gain elsewhere; nor is there with a rhs that the caller
 // packed, or where both sides are kept: no other kernel reads such a rhs.
 bool IsTooSmallFor(const Kernel& kernel, const KernelQuery& query) {
@@ -219,7 +219,7 @@ void WalkKernels(Path permitted, Visit visit) {
   }
 }
 
-// Whether the path has a kernel of bits of its own for two operands of these
+// True if the path has a kernel of bits of its own for two operands of these
 // types, which then is the only one for them.
 bool HasOwnRounding(Path path, const KernelQuery& query) {
   const Scalar scalar = AsBFloat16(query.scalar.lhs);
@@ -234,7 +234,7 @@ bool HasOwnRounding(Path path, const KernelQuery& query) {
   return found;
 }
 
-// Whether a kernel serves the query as it is or with its sides swapped.
+// True if a kernel serves the query as it is or with its sides swapped.
 bool Serves(const Kernel& kernel, const KernelQuery& query,
             const KernelQuery& swapped, bool* swap_sides) {
   // What is packed should be the narrow side; otherwise as dst lies.
@@ -254,7 +254,7 @@ bool Serves(const Kernel& kernel, const KernelQuery& query,
   return false;
 }
 
-// Whether one of the path's kernels of tiles reads the wide side in place
+// True if one of the path's kernels of tiles reads the wide side in place
 // faster than this narrow kernel. `swap`: as which the narrow one would serve.
 bool TilesAreFaster(Path path, const Kernel& narrow, const KernelQuery& query,
                     const KernelQuery& swapped, bool swap) {
@@ -300,7 +300,7 @@ void AddRejection(const Kernel& kernel, Path owner, const KernelQuery& query,
   rejections->push_back({owner, &kernel, reason});
 }
 
-// Whether the operands' product, were none of them packed, would run on a
+// True if the operands' product, were none of them packed, would run on a
 // kernel whose sums have bits of their own: then it must, for they may not
 // depend on packing.
 bool RoundsOtherwise(const KernelQuery& query, Path permitted) {

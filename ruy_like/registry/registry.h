@@ -131,7 +131,7 @@ KernelChoice SelectKernel(const KernelQuery& query, Path permitted,
 // The path that a kernel of the tables belongs to.
 Path OwnerOf(const kernels::Kernel& kernel);
 
-// Whether one of the paths is `owner` or inherits its kernels.
+// True if one of the paths is `owner` or inherits its kernels.
 bool HasKernelsOf(Path permitted, Path owner);
 
 // The kernel into whose panels an operand is packed ahead of products: of kind

@@ -121,7 +121,7 @@ RUY_LIKE_HOT void RunProducts(void* argument, int thread) {
   } while (i < batch->count);
 }
 
-// Whether all products keep a promise that the kernel relies on; ChooseKernel
+// True if all products keep a promise that the kernel relies on; ChooseKernel
 // has looked at the first one.
 bool PromiseHoldsForOthers(const UniformBatch& batch,
                            const KernelChoice& choice, Side side) {
@@ -166,7 +166,7 @@ absl::Status ChooseForAll(Product* head, UniformBatch* batch, KeptPlans* plans,
   }
 }
 
-// Whether threads would wait for each other's last whole product.
+// True if threads would wait for each other's last whole product.
 bool DealsOutEvenly(const UniformBatch& batch, int threads) {
   const ptrdiff_t rounds = CeilDiv(batch.count, threads);
   return threads == 1 || batch.plan->is_small ||

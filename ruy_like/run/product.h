@@ -109,7 +109,7 @@ class Product final {
                        ScratchArena* arena, ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
   int num_threads() const { return threads_; }
-  // Whether Repeat is possible: nothing of it is in the cache, or unpacked.
+  // True if Repeat is possible: nothing of it is in the cache, or unpacked.
   bool CanRepeat() const;
   // After all of Work: has it done once more, at the same addresses.
   void Repeat(ContextImpl* context);
@@ -150,7 +150,7 @@ class Product final {
   // Makes this the same product at other addresses. Packed panels of an operand
   // whose address stays are reused; all blocks must have run.
   void MoveTo(const Addresses& addresses);
-  // Whether the product is one call of a kernel that reads both sides without
+  // True if the product is one call of a kernel that reads both sides without
   // packing, so that products of this plan differ by addresses alone.
   bool IsOneCall() const;
   // RunBlock for such products, `count` of them, `step` apart in bytes.
@@ -199,7 +199,7 @@ class Product final {
              (side == Side::kLhs ? kernels::kNeedsLhsSums
                                  : kernels::kNeedsRhsSums)) != 0);
   }
-  // Whether this product packs the side, once for all its threads.
+  // True if this product packs the side, once for all its threads.
   bool IsPackedOnce(Side side) const {
     return source_[side] == SideSource::kPackedOnce ||
            source_[side] == SideSource::kKept;

@@ -61,7 +61,7 @@ void Unpack(const PackedOperand& packed, void* dst) {
   }
 }
 
-// Whether its panels may be for some types or ranges of the other operand alone
+// True if its panels may be for some types or ranges of the other operand alone
 // and still hold each element of the matrix.
 bool CanBeUnpacked(const Operand& operand) {
   return operand.packed != nullptr &&

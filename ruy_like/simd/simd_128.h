@@ -39,7 +39,7 @@ namespace {
 template <class V, class IntVector, class FloatVector>
 struct Simd128 {
   static constexpr int kLanes = 4;  // 32-bit lanes
-  // Whether four vectors as bytes lie in their order, unpermuted
+  // True if four vectors as bytes lie in their order, unpermuted
   // (StoreBytes()).
   static constexpr bool kBytesInOrder = true;
   typedef IntVector Int;

@@ -112,7 +112,7 @@ RUY_LIKE_ALWAYS_INLINE __m512 UnitScales(__m512i fixedpoint, __m512i exponent) {
       kNearest);
 }
 
-// Whether all multipliers, of which there are `count`, are multiples of 2^-15:
+// True if all multipliers, of which there are `count`, are multiples of 2^-15:
 // the fixed points' last 16 - exponent bits are zero.
 inline bool AreCoarse(const int32_t* fixedpoint, const int32_t* exponent,
                       ptrdiff_t count) {

@@ -41,8 +41,8 @@ inline constexpr int kRangeRows = 512;
 
 struct StartTerms {
   bool by_row, by_col;
-  // Whether row_zeros[r] * col_factors[c] is added, and row_sums[r] *
-  // col_zeros[c] subtracted: then both of the above, too.
+  // The products row_zeros[r] * col_factors[c] are added, and row_sums[r] *
+  // col_zeros[c] subtracted. Either needs by_row and by_col.
   bool has_row_zeros, has_col_zeros;
   alignas(64) int32_t cols[kSliceCols];
   int32_t col_factors[kSliceCols], col_zeros[kSliceCols];

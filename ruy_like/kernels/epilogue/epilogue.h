@@ -172,7 +172,7 @@ RUY_LIKE_ALWAYS_INLINE void StoreWhole(const SpilledTile<float>& tile,
   store_columns(tile, e, DstOf(tile, e), e.dst_col_stride);
 }
 
-// What a row's zero point is multiplied by in a column.
+// The factor of rows' zero points in a column.
 RUY_LIKE_ALWAYS_INLINE int32_t RowZeroFactor(const ZeroPointArgs& z,
                                              ptrdiff_t col) {
   const uint32_t rhs = z.rhs == nullptr ? 0 : z.rhs[col];

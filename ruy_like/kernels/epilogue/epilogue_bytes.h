@@ -53,7 +53,7 @@ struct ByteScale {
 template <class V>
 class ByteScaler {
  public:
-  // Whether what Apply() returns is to be halved, as 16-bit values.
+  // True if what Apply() returns is to be halved, as 16-bit values.
   static constexpr bool kDoubles = true;
 
   explicit RUY_LIKE_ALWAYS_INLINE ByteScaler(const ByteScale<V>& scale)

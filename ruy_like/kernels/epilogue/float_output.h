@@ -22,7 +22,7 @@ struct FloatBounds {
     return {static_cast<float>(e.clamp_min_f),
             static_cast<float>(e.clamp_max_f)};
   }
-  // Whether the call has no clamp.
+  // True if the call has no clamp.
   static RUY_LIKE_ALWAYS_INLINE bool AreNone(const EpilogueArgs& e) {
     constexpr double kInfinity = __builtin_inf();
     return e.clamp_min_f == -kInfinity && e.clamp_max_f == kInfinity;

@@ -168,7 +168,7 @@ class IntPanelEpilogue : public IntPanelTerms<V, kMostVectors> {
     const ByteScaler<V> low_, high_;
   };
 
-  // Whether the epilogues of a call can be deferred.
+  // True if the epilogues of a call can be deferred.
   static RUY_LIKE_ALWAYS_INLINE bool CanDefer(const EpilogueArgs& e) {
     return ByteBounds<V>::CanServe(e) && !e.needs_general &&
            e.dst_row_stride == 1 && e.max_exponent <= -2 &&
@@ -198,7 +198,7 @@ class IntPanelEpilogue : public IntPanelTerms<V, kMostVectors> {
     }
   }
 
-  // Whether whole tiles may be finished in registers, and where one goes then.
+  // True if whole tiles may be finished in registers; and where one goes then.
   RUY_LIKE_ALWAYS_INLINE bool FinishesTiles() const { return !is_general_; }
   RUY_LIKE_ALWAYS_INLINE Finish FinishAt(ptrdiff_t row, ptrdiff_t col) const {
     return Tile(nullptr, 0, /*rows=*/0, row, col);

@@ -55,7 +55,7 @@ class NeonIntEpilogue : public IntPanelTerms<SimdNeon, kMaxEpilogueVectors> {
     }
   }
 
-  // Whether whole tiles may be finished in registers, and where one goes then.
+  // True if whole tiles may be finished in registers; and where one goes then.
   RUY_LIKE_ALWAYS_INLINE bool FinishesTiles() const {
     return finish_.how == TileFinish::kBytesByRow ||
            finish_.how == TileFinish::kRaw;

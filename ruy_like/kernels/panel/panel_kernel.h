@@ -117,7 +117,7 @@ struct PanelKernel {
     return vectors == 1 || (kMaxVectors == 2 && vectors % 2 == 1);
   }
 
-  // Whether tiles are pairs of panels, each interleaved with the epilogue of
+  // True if tiles are pairs of panels, each interleaved with the epilogue of
   // the one before.
   static RUY_LIKE_ALWAYS_INLINE bool RunsPairs(const KernelArgs& args) {
     return args.first_pass && args.last_pass &&

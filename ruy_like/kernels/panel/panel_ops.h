@@ -27,7 +27,7 @@ struct BroadcastOp {
   static constexpr TileKind kTileKind = TileKind::kBroadcast;
   // Columns of a tile of a single lhs panel, in rhs panels.
   static constexpr int kSinglePanelWidth = 2;
-  // Whether the instruction set has FinishTile(acc, Epilogue::Finish), which
+  // True if the instruction set has FinishTile(acc, Epilogue::Finish), which
   // finishes tiles in registers.
   static constexpr bool kFinishesTiles = false;
   static constexpr bool kMultipliesHalves = false;  // WithHalves
@@ -36,7 +36,7 @@ struct BroadcastOp {
   // several, LoadLhs(p, sub_step) loads the lhs of one of them, and the lhs's
   // dots have that many times the levels of the rhs's.
   static constexpr int kSubSteps = 1;
-  // Whether tiles hold a pointer to each lhs panel: for instruction sets whose
+  // True if tiles hold a pointer to each lhs panel: for instruction sets whose
   // loads take no offset, but advance the pointer.
   static constexpr bool kPointsToLhsPanels = false;
 };

@@ -317,7 +317,7 @@ constexpr auto kTileTable =
       return kTilesOfHeight<Op, RhsSource, vectors(), kMaxCols>.fns;
     });
 
-// Whether the lower half of a tile's last vector holds all of its rows.
+// True if the lower half of a tile's last vector holds all of its rows.
 template <class Op>
 RUY_LIKE_ALWAYS_INLINE bool EndsInHalf(int tile_vectors, ptrdiff_t rows_left) {
   constexpr int kLanes = Op::Simd::kLanes;

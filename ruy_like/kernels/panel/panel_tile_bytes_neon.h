@@ -93,7 +93,7 @@ RUY_LIKE_ALWAYS_INLINE void AddLanes(const int32x4_t (&acc)[kCols][4],
 template <bool kWanted_>
 struct UpperSums {
   static constexpr bool kWanted = kWanted_;
-  // Of at most kMaxLevels / 16 elements, sums do not overflow 16 bits.
+  // A sum of at most kMaxLevels / 16 int8 fits 16 bits.
   RUY_LIKE_ALWAYS_INLINE void Add(int i, int8x16_t levels) {
     if constexpr (kWanted) sums[i] = vaddw_high_s8(sums[i], levels);
   }

@@ -42,7 +42,7 @@ absl::Status CheckConvolution(const LayerCall& call, const Window& window) {
   return absl::OkStatus();
 }
 
-// Whether each output element sees one input element, at its own position.
+// True if each output element sees one input element, at its own position.
 bool IsPointwise(const Window& window) {
   const Padding& padding = window.padding;
   return window.kernel_height == 1 && window.kernel_width == 1 &&

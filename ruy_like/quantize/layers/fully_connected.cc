@@ -7,7 +7,7 @@
 namespace ruy_like::quantize_internal {
 namespace {
 
-// Whether image for image the layer's depth goes in and its channels come out.
+// True if image for image the layer's depth goes in and its channels come out.
 bool ShapesFit(const Layer& layer, const TensorShape& input,
                const TensorShape& output) {
   TensorShape image = input, result = output;

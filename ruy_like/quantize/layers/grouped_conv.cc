@@ -17,7 +17,7 @@ std::ptrdiff_t SpanOf(std::ptrdiff_t count, std::ptrdiff_t stride,
   return (count - 1) * stride + (kernel - 1) * dilation + 1;
 }
 
-// Whether the loops are faster than products, which need many channels in a
+// True if the loops are faster than products, which need many channels in a
 // group to fill their tiles, and for a single tap gather nothing. Measured with
 // AVX-512-VNNI and AVX2 on Zen 4.
 bool LoopsPayOff(const GroupedLayout& layout) {

@@ -59,7 +59,7 @@ struct Layer {
     return Fill(given_bias);
   }
 
-  // Whether tensors are those that this layer was made for.
+  // True if tensors are those that this layer was made for.
   bool InputFits(const Erased& tensor) const {
     // The bounds count, too: Multiply passes them on as the value range.
     return tensor.scalar == in && tensor.params == input;

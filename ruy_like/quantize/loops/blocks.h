@@ -189,7 +189,7 @@ inline std::ptrdiff_t Offset(const Steps& steps, const Piece& piece) {
   return piece.line * steps.line + piece.begin * steps.element;
 }
 
-// Whether results of so many bytes, the operands included, are better written
+// True if results of so many bytes, the operands included, are better written
 // past the caches: they would not stay there anyway, and a line that is written
 // into a cache is first read.
 bool BypassesCaches(std::ptrdiff_t bytes);

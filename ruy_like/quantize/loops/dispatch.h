@@ -30,7 +30,7 @@ inline std::int64_t TargetsFor(const Context* context) {
   return PermittedTargets(PermittedPaths(context));
 }
 
-// Whether `context` permits a path with VPDPBUSD on 512-bit vectors; AVX-VNNI
+// True if `context` permits a path with VPDPBUSD on 512-bit vectors; AVX-VNNI
 // counts as AVX2.
 bool PermitsVnni(const Context* context);
 

@@ -25,7 +25,7 @@ class RUY_LIKE_EXPORT ExactSum final {
 
   ExactSum() = default;
   explicit ExactSum(const Digits& digits) : digits_(digits) {}
-  // Whether these are the digits of a sum as above.
+  // True if these are the digits of a sum as above.
   static bool AreDigits(const Digits& digits);
   Digits digits() const;
 
