@@ -94,8 +94,9 @@ HWY_INLINE void InterleavePadding(D d, const DepthwiseArgs& args,
 
 // ## Output rows: vectors along channels
 
-// As many channels as D has lanes, from c on.
-template <class Step, class D, typename Out, RequantizeForm kForm>
+// As many channels as DB has lanes, from `channel` on. Vectors of D have those
+// of one output row, or side by side of kRowsAtOnce rows.
+template <class Step, class D, class DB, typename Out, RequantizeForm kForm>
 class RowLoop {
  public:
   RowLoop(const DepthwiseArgs& args, std::ptrdiff_t channel)
@@ -115,29 +116,17 @@ class RowLoop {
       Permute(args_.table[i] + channel_, table[i]);
     }
     const Output<D, Out, kForm> output(args_.bounds, table);
-#if HWY_TARGET == HWY_AVX2
-    const Window& window = args_.window;
-    if (window.dilation_width == 1) {
-      const auto is = [&](std::ptrdiff_t width, std::ptrdiff_t stride) {
-        return window.kernel_width == width && window.stride_width == stride;
-      };
-      if (is(3, 1)) return Rows<Neighbours<3, 1>>(first, last, output);
-      if (is(3, 2)) return Rows<Neighbours<3, 2>>(first, last, output);
-      if (is(5, 1)) return Rows<Neighbours<5, 1>>(first, last, output);
-    }
-#endif
-    switch (tiling_.steps) {
-      case 3:
-        return Rows<AnyWindow<3>>(first, last, output);
-      case 6:
-        return Rows<AnyWindow<6>>(first, last, output);
-      default:
-        return Rows<AnyWindow<0>>(first, last, output);
+    if constexpr (kLanes < HWY_LANES(std::uint8_t)) {
+      Rows<AnyWindow<0>>(first, last, output);
+    } else {
+      RowsOfWindow(first, last, output);
     }
   }
 
  private:
   static constexpr std::ptrdiff_t kLanes = hn::MaxLanes(D());
+  static constexpr std::ptrdiff_t kBlock = hn::MaxLanes(DB());
+  static constexpr std::ptrdiff_t kRowsAtOnce = kLanes / kBlock;
   // Bytes of an input column.
   static constexpr std::ptrdiff_t kColumn = 4 * kLanes;
 
@@ -184,6 +173,30 @@ class RowLoop {
     }
   };
 
+  // By the form that suits the window best.
+  HWY_INLINE void RowsOfWindow(std::ptrdiff_t first, std::ptrdiff_t last,
+                               const Output<D, Out, kForm>& output) {
+#if HWY_TARGET == HWY_AVX2
+    const Window& window = args_.window;
+    if (window.dilation_width == 1) {
+      const auto is = [&](std::ptrdiff_t width, std::ptrdiff_t stride) {
+        return window.kernel_width == width && window.stride_width == stride;
+      };
+      if (is(3, 1)) return Rows<Neighbours<3, 1>>(first, last, output);
+      if (is(3, 2)) return Rows<Neighbours<3, 2>>(first, last, output);
+      if (is(5, 1)) return Rows<Neighbours<5, 1>>(first, last, output);
+    }
+#endif
+    switch (tiling_.steps) {
+      case 3:
+        return Rows<AnyWindow<3>>(first, last, output);
+      case 6:
+        return Rows<AnyWindow<6>>(first, last, output);
+      default:
+        return Rows<AnyWindow<0>>(first, last, output);
+    }
+  }
+
   template <class Tiles>
   HWY_NOINLINE void Rows(std::ptrdiff_t first, std::ptrdiff_t last,
                          const Output<D, Out, kForm>& shared_output) {
@@ -194,8 +207,14 @@ class RowLoop {
     const Steps steps = {tiling_.steps, offsets_, weights_,
                          kColumn,       bias_,    window.stride_width * kColumn,
                          kLanes};
-    for (std::ptrdiff_t row = first; row < last; ++row) {
-      SetRows(row);
+    for (std::ptrdiff_t row = first; row < last; row += kRowsAtOnce) {
+      // Fewer rows at the end have the last one several times.
+      std::ptrdiff_t behind[kRowsAtOnce];
+      for (std::ptrdiff_t r = 0; r < kRowsAtOnce; ++r) {
+        const std::ptrdiff_t ahead = std::min(r, last - 1 - row);
+        behind[r] = ahead * args_.output_width * channels;
+        SetRows(r, row + ahead);
+      }
       for (std::ptrdiff_t x = 0; x < args_.output_width; x += tiling_.outputs) {
         const std::ptrdiff_t count =
             std::min(tiling_.outputs, args_.output_width - x);
@@ -210,7 +229,7 @@ class RowLoop {
               Bytes bytes[kOutputs];
               Tiles::Run(steps, from, output, bytes);
               for (int p = 0; p < kOutputs; ++p) {
-                Store(bytes[p], to + p * channels);
+                StoreRows(bytes[p], to + p * channels, behind);
               }
             });
       }
@@ -224,7 +243,7 @@ class RowLoop {
     std::ptrdiff_t first;
   };
   void FindRepeats() {
-    for (std::ptrdiff_t b = 0; b < kLanes / 16; ++b) {
+    for (std::ptrdiff_t b = 0; b < kBlock / 16; ++b) {
       const std::ptrdiff_t channel = channel_ + 16 * b;
       const std::ptrdiff_t first = channel / multiplier_;
       repeats_[b].first = first - channel_ / multiplier_;
@@ -234,27 +253,35 @@ class RowLoop {
       }
     }
   }
-  // The inputs of as many output channels as d has lanes.
-  template <class DB>
-  static HWY_INLINE hn::Vec<DB> LoadRepeated(DB d, const std::uint8_t* pixel,
-                                             const Repeats* repeats) {
-    if constexpr (hn::MaxLanes(DB()) > 16) {
-      const hn::Half<DB> half;
-      constexpr std::ptrdiff_t kBlocks = hn::MaxLanes(DB()) / 32;
-      return hn::Combine(d, LoadRepeated(half, pixel, repeats + kBlocks),
-                         LoadRepeated(half, pixel, repeats));
+  // A vector whose parts of kPart lanes are load(0), load(1), ...
+  template <std::ptrdiff_t kPart, class DJ, class Load>
+  static HWY_INLINE hn::Vec<DJ> Join(DJ d, const Load& load,
+                                     std::ptrdiff_t first = 0) {
+    if constexpr (hn::MaxLanes(DJ()) > kPart) {
+      const hn::Half<DJ> half;
+      constexpr std::ptrdiff_t kParts = hn::MaxLanes(DJ()) / kPart / 2;
+      return hn::Combine(d, Join<kPart>(half, load, first + kParts),
+                         Join<kPart>(half, load, first));
     } else {
-      return hn::TableLookupBytes(hn::LoadU(d, pixel + repeats->first),
-                                  hn::Load(d, repeats->index));
+      return load(first);
     }
+  }
+
+  // The inputs of a block of output channels.
+  HWY_INLINE hn::Vec<DB> LoadRepeated(const std::uint8_t* pixel) const {
+    return Join<16>(DB(), [&](std::ptrdiff_t b) HWY_ATTR {
+      const hn::CappedTag<std::uint8_t, 16> d;
+      return hn::TableLookupBytes(hn::LoadU(d, pixel + repeats_[b].first),
+                                  hn::Load(d, repeats_[b].index));
+    });
   }
 
   // To the order of interleaved lanes.
   static void Permute(const std::int32_t* from, std::int32_t* to) {
     for (std::ptrdiff_t b = 0; b < kLanes / 16; ++b) {
       for (std::ptrdiff_t k = 0; k < 4; ++k) {
-        std::memcpy(to + k * kLanes / 4 + 4 * b, from + 16 * b + 4 * k,
-                    4 * sizeof(*to));
+        std::memcpy(to + k * kLanes / 4 + 4 * b,
+                    from + (16 * b) % kBlock + 4 * k, 4 * sizeof(*to));
       }
     }
   }
@@ -281,10 +308,11 @@ class RowLoop {
           const std::int8_t* const from =
               args_.weight_bytes +
               (row * window.kernel_width + j) * args_.weight_stride + channel_;
-          rows[i] =
-              row < window.kernel_height
-                  ? hn::LoadU(d, reinterpret_cast<const std::uint8_t*>(from))
-                  : hn::Zero(d);
+          rows[i] = hn::Zero(d);
+          if (row >= window.kernel_height) continue;
+          rows[i] = Join<kBlock>(d, [&](std::ptrdiff_t) HWY_ATTR {
+            return hn::LoadU(DB(), reinterpret_cast<const std::uint8_t*>(from));
+          });
         }
         Step::template Interleave<true>(d, rows, weights);
         for (std::ptrdiff_t k = 0; k < 4; ++k, to += kLanes) {
@@ -305,7 +333,8 @@ class RowLoop {
     const std::uint8_t* data;
     std::ptrdiff_t step;
   };
-  void SetRows(std::ptrdiff_t row) {
+  // Those of output row `row`, the r-th of the rows that are computed at once.
+  void SetRows(std::ptrdiff_t r, std::ptrdiff_t row) {
     const std::ptrdiff_t image = row / args_.output_height;
     const std::ptrdiff_t top =
         row % args_.output_height * args_.window.stride_height -
@@ -315,7 +344,7 @@ class RowLoop {
       const std::ptrdiff_t y = top + i * args_.window.dilation_height;
       // Those behind the last one have weights of 0.
       if (i >= args_.window.kernel_height || y < 0 || y >= args_.input_height) {
-        rows_[i] = {padding_, 0};
+        rows_[r][i] = {padding_, 0};
         continue;
       }
       const std::ptrdiff_t index = image * args_.input_height + y;
@@ -324,13 +353,13 @@ class RowLoop {
               ? args_.last_rows +
                     (index - args_.copied_from) * args_.input_width * step
               : args_.input + index * args_.input_width * step;
-      rows_[i] = {data + channel_ / multiplier_, step};
+      rows_[r][i] = {data + channel_ / multiplier_, step};
     }
     // From here on a whole vector would reach into the next row.
-    if (args_.channels < kLanes) {
-      no_vectors_from_ = static_cast<Out*>(args_.output) +
-                         (row + 1) * args_.output_width * args_.channels -
-                         kLanes + 1;
+    if (args_.channels < kBlock) {
+      no_vectors_from_[r] = static_cast<Out*>(args_.output) +
+                            (row + 1) * args_.output_width * args_.channels -
+                            kBlock + 1;
     }
   }
 
@@ -360,24 +389,28 @@ class RowLoop {
       for (std::ptrdiff_t x = 0; x < inside.first; ++x) store(x);
       for (std::ptrdiff_t x = inside.end; x < count; ++x) store(x);
       // Copies, which stores cannot change.
-      const std::uint8_t* from[Step::kRows];
-      std::ptrdiff_t steps[Step::kRows];
+      const std::uint8_t* from[Step::kRows][kRowsAtOnce];
+      std::ptrdiff_t steps[Step::kRows][kRowsAtOnce];
       for (std::ptrdiff_t i = 0; i < Step::kRows; ++i) {
-        const InputRow& row = rows_[g * Step::kRows + i];
-        steps[i] = row.step;
-        from[i] = row.data + (first + inside.first) * row.step;
+        for (std::ptrdiff_t r = 0; r < kRowsAtOnce; ++r) {
+          const InputRow& row = rows_[r][g * Step::kRows + i];
+          steps[i][r] = row.step;
+          from[i][r] = row.data + (first + inside.first) * row.step;
+        }
       }
       for (std::ptrdiff_t x = inside.first; x < inside.end; ++x) {
         hn::Vec<D> rows[Step::kRows];
         for (std::ptrdiff_t i = 0; i < Step::kRows; ++i) {
-          hn::Vec<D> values;
-          if constexpr (kRepeats) {
-            values = LoadRepeated(d, from[i], repeats_);
-          } else {
-            values = hn::LoadU(d, from[i]);
-          }
-          rows[i] = hn::Xor(values, flip);
-          from[i] += steps[i];
+          const auto load = [&](std::ptrdiff_t r) HWY_ATTR {
+            const std::uint8_t* const pixel = from[i][r];
+            from[i][r] += steps[i][r];
+            if constexpr (kRepeats) {
+              return LoadRepeated(pixel);
+            } else {
+              return hn::LoadU(DB(), pixel);
+            }
+          };
+          rows[i] = hn::Xor(Join<kBlock>(d, load), flip);
         }
         Step::template Interleave<false>(d, rows, out);
         store(x);
@@ -385,25 +418,38 @@ class RowLoop {
     }
   }
 
-  // With less than 16 channels the lanes behind them go where the next output
-  // will be.
-  HWY_INLINE void Store(Bytes bytes, Out* out) const {
-    const hn::Rebind<Out, D> d;
-    if (kLanes > 16 || no_vectors_from_ == nullptr || out < no_vectors_from_) {
-      hn::StoreU(bytes, d, out);
-      return;
+  // An output of each row, `behind` elements behind `out`.
+  template <class V>
+  HWY_INLINE void StoreRows(V bytes, Out* out, const std::ptrdiff_t* behind,
+                            std::ptrdiff_t first = 0) const {
+    const hn::DFromV<V> d;
+    if constexpr (hn::MaxLanes(hn::DFromV<V>()) > kBlock) {
+      const hn::Half<hn::DFromV<V>> half;
+      constexpr std::ptrdiff_t kHalf =
+          hn::MaxLanes(hn::DFromV<V>()) / kBlock / 2;
+      StoreRows(hn::LowerHalf(half, bytes), out, behind, first);
+      StoreRows(hn::UpperHalf(half, bytes), out, behind, first + kHalf);
+    } else {
+      Out* const to = out + behind[first];
+      // With less than 16 channels the lanes behind them go where the next
+      // output will be.
+      if (kBlock > 16 || no_vectors_from_[first] == nullptr ||
+          to < no_vectors_from_[first]) {
+        hn::StoreU(bytes, d, to);
+        return;
+      }
+      alignas(16) Out buffer[kBlock];
+      hn::Store(bytes, d, buffer);
+      CopyFew<8>(buffer, args_.channels, to);
     }
-    alignas(16) Out buffer[kLanes];
-    hn::Store(bytes, d, buffer);
-    CopyFew<8>(buffer, args_.channels, out);
   }
 
   const DepthwiseArgs& args_;
   const std::ptrdiff_t channel_;
   const std::ptrdiff_t multiplier_;
-  const Out* no_vectors_from_ = nullptr;
+  const Out* no_vectors_from_[kRowsAtOnce] = {};
   const DepthwiseTiling tiling_;
-  InputRow rows_[kMaxKernelRows + Step::kRows];
+  InputRow rows_[kRowsAtOnce][kMaxKernelRows + Step::kRows];
   std::ptrdiff_t offsets_[kMaxSteps];
   alignas(kDotBytes) std::int32_t bias_[kLanes];
   alignas(kDotBytes) std::int8_t weights_[kWeightBytes];
@@ -412,11 +458,11 @@ class RowLoop {
   alignas(kDotBytes) std::uint8_t columns_[kColumnBytes];
 };
 
-template <class Step, class D, typename Out>
+template <class Step, class D, class DB, typename Out>
 HWY_NOINLINE void RowsOfBlock(const DepthwiseArgs& args, std::ptrdiff_t channel,
                               std::ptrdiff_t first, std::ptrdiff_t last) {
   WithForm<RequantizeForm::kMixed>(args.table.form, [&](auto form) HWY_ATTR {
-    RowLoop<Step, D, Out, decltype(form)::value>(args, channel)
+    RowLoop<Step, D, DB, Out, decltype(form)::value>(args, channel)
         .Run(first, last);
   });
 }
@@ -426,24 +472,34 @@ void DepthwiseRows(const DepthwiseArgs& args, std::ptrdiff_t first,
                    std::ptrdiff_t last) {
   const std::ptrdiff_t channels = args.channels;
   std::ptrdiff_t c = 0;
-  // The last block of a size may reach back, so that none is partial, unless
+  // Blocks of as many channels as `block` has lanes, in vectors of `vector`.
+  // The last one of a size may reach back, so that none is partial, unless
   // there are less than 16 channels.
-  const auto cover = [&](auto tag, std::ptrdiff_t least) HWY_ATTR {
-    constexpr std::ptrdiff_t kLanes = hn::MaxLanes(decltype(tag)());
-    if (DepthwiseTiling(args.window, Step::kRows, kLanes).outputs == 0) return;
-    for (; c + kLanes <= channels; c += kLanes) {
-      RowsOfBlock<Step, decltype(tag), Out>(args, c, first, last);
+  const auto cover = [&](auto vector, auto block,
+                         std::ptrdiff_t least) HWY_ATTR {
+    using D = decltype(vector);
+    using DB = decltype(block);
+    constexpr std::ptrdiff_t kBlock = hn::MaxLanes(DB());
+    for (; c + kBlock <= channels; c += kBlock) {
+      RowsOfBlock<Step, D, DB, Out>(args, c, first, last);
     }
-    if (channels - c >= least && (channels >= kLanes || kLanes == 16)) {
-      RowsOfBlock<Step, decltype(tag), Out>(
-          args, std::max<std::ptrdiff_t>(channels - kLanes, 0), first, last);
+    if (channels - c >= least && (channels >= kBlock || kBlock == 16)) {
+      RowsOfBlock<Step, D, DB, Out>(
+          args, std::max<std::ptrdiff_t>(channels - kBlock, 0), first, last);
       c = channels;
     }
   };
+  const hn::CappedTag<std::uint8_t, kDotBytes> vector;
+  const hn::CappedTag<std::uint8_t, 16> least;
   constexpr std::ptrdiff_t kLanes = HWY_LANES(std::uint8_t);
-  if constexpr (kLanes > 32) cover(hn::CappedTag<std::uint8_t, 64>(), 33);
-  if constexpr (kLanes > 16) cover(hn::CappedTag<std::uint8_t, 32>(), 17);
-  cover(hn::CappedTag<std::uint8_t, 16>(), 1);
+  if (DepthwiseTiling(args.window, Step::kRows, kLanes).outputs == 0) {
+    return cover(least, least, 1);
+  }
+  if constexpr (kLanes > 32) cover(vector, vector, 33);
+  if constexpr (kLanes > 16) {
+    cover(vector, hn::CappedTag<std::uint8_t, 32>(), 17);
+  }
+  cover(vector, least, 1);
 }
 
 template <class Step>

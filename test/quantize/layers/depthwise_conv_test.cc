@@ -105,7 +105,8 @@ TEST_P(DepthwiseConvTest, VectorizedEqualsReference) {
 }
 
 // Windows whose neighbouring outputs are computed together: widths of less
-// outputs than that, and around its multiples; kernels of other heights.
+// outputs than that, and around its multiples; kernels of other heights. Blocks
+// of few channels have several rows at once, of which there are less, too.
 TEST_P(DepthwiseConvTest, NeighboursEqualReference) {
   Workspace workspace;
   std::uint64_t seed = 0;
@@ -118,11 +119,12 @@ TEST_P(DepthwiseConvTest, NeighboursEqualReference) {
           window.kernel_height = 9;
           window.padding.top = window.padding.bottom = 4;
         }
-        const std::ptrdiff_t channels = seed % 3 == 0 ? 80 : 33;
+        constexpr std::ptrdiff_t kChannels[] = {33, 24, 80, 5, 16, 48, 97};
+        const std::ptrdiff_t channels = kChannels[seed % 7];
         auto p = MakeConvProblem<std::int8_t, std::int8_t>(
             seed, window,
-            {1, 5, image_width, channels,
-             seed % 2 == 0 ? TensorOrder::kNhwc : TensorOrder::kNchw},
+            {1, 1 + static_cast<std::ptrdiff_t>(seed % 6), image_width,
+             channels, seed % 2 == 0 ? TensorOrder::kNhwc : TensorOrder::kNchw},
             channels, channels);
         for (QuantParams& w : p.weight_params) w.zero_point = 0;
         if (seed % 5 == 0) p.out_params.scale *= 0x1p-12f;
