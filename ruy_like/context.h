@@ -110,7 +110,7 @@ class RUY_LIKE_EXPORT Context final {
   Path runtime_enabled_paths() const;
   void set_runtime_enabled_paths(Path paths);
 
-  // What the last successful Mul ran: the path that it took and the kernel's
+  // The path that the last successful Mul took, and its kernel's
   // name, which names another path where the kernel is inherited from that one
   // (AVX-512-VNNI has no float kernel of its own). kNone and "" before the
   // first product that was not empty. A MulPlan's counts from its Prepare on.

@@ -32,30 +32,30 @@
 
 namespace ruy_like {
 
-// Describes rows x depth weights. The weight at (r, k), in group
-// g = k / group_size, is
+// Describes rows x depth weights, stored as codes. The weight at (r, k), in
+// group g = k / group_size, is
 //
-//   (level[r, k] - zero_point[r, g]) * scale[r, g]
+//   (value[r, k] - zero_point[r, g]) * scale[r, g]
 //
 // A plain struct: set what differs from the defaults. All pointers are borrowed
 // and needed by PackGroupWeights alone.
 struct GroupWeights {
   std::ptrdiff_t rows = 0;
   std::ptrdiff_t depth = 0;
-  // 4: unsigned levels 0 to 15, two in a byte, the one of even k in the low
-  // nibble. (Levels of -8 to 7 in two's complement become these by flipping the
+  // 4: unsigned codes 0 to 15, two in a byte, the one of even k in the low
+  // nibble. (Codes of -8 to 7 in two's complement become these by flipping the
   // top bit of each nibble, with 8 added to the zero point.) 8: int8. 2: codes
   // 0 to 3, which need a table, four in a byte, the first in the lowest bits.
   int bits = 4;
-  // If not null, `levels` has codes, and level[r, k] is table[code]: 16 values
-  // for 4 bits, 4 for 2 bits; not for 8 bits. So {-1, 0, 1, 2} are ternary
+  // If not null, value[r, k] is table[code] instead of the code: 16 values for
+  // 4 bits, 4 for 2 bits; not for 8 bits. So {-1, 0, 1, 2} are ternary
   // weights of 2 bits, and any 16 values of int8 those of a format of 4 bits.
   const std::int8_t* table = nullptr;
-  // Levels in a group: a multiple of 16, or 0 for the whole row. The last group
-  // of a row may be shorter.
+  // Elements in a group: a multiple of 16, or 0 for the whole row. The last
+  // group of a row may be shorter.
   std::ptrdiff_t group_size = 0;
-  // Row r starts at levels + r * row_stride_bytes; 0 stands for the bytes of a
-  // row. Bits of a row's last byte beyond its depth are ignored.
+  // The codes. Row r starts at levels + r * row_stride_bytes; 0 stands for the
+  // bytes of a row. Bits of a row's last byte beyond its depth are ignored.
   const void* levels = nullptr;
   std::ptrdiff_t row_stride_bytes = 0;
   // Finite, of either sign, one per (row, group): group g of row r has element
@@ -65,11 +65,11 @@ struct GroupWeights {
   std::ptrdiff_t scale_stride = 0;
   // If not null, one per (row, group), indexed like the scales: uint8 of 0 to
   // 15 for 4 bits without a table, else int8. If null, all are zero_point, in
-  // the same range; by default the middle of the levels: 8 for 4 bits without a
+  // the same range; by default the middle of the codes: 8 for 4 bits without a
   // table, else 0.
   const void* zero_points = nullptr;
   std::optional<int> zero_point;
-  // If not null, `depth` values: level k of each row is multiplied by element
+  // If not null, `depth` values: element k of each row is multiplied by element
   // depth_order[k] of a column of activations. Each of 0 to depth - 1 is there
   // once. So groups can be of elements that are not neighbours (the act-order
   // of GPTQ); those of activations (ActivationScales::kPerGroup) are the same.
@@ -79,7 +79,7 @@ struct GroupWeights {
   int CommonZeroPoint() const {
     return zero_point.value_or(LevelsAreInt8() ? 0 : 8);
   }
-  // Else they are of 0 to 15.
+  // Whether values are int8; else they are codes of 0 to 15.
   bool LevelsAreInt8() const { return bits != 4 || table != nullptr; }
   // The bytes of a row without a gap.
   std::ptrdiff_t RowBytes() const {

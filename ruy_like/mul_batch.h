@@ -23,7 +23,7 @@
 namespace ruy_like {
 
 // Products of one shape. Product i, from 0 to count - 1, has the matrices that
-// begin i strides after those of product 0; with a second level of strides,
+// begin i strides after those of product 0; with a second set of strides,
 // product i, from 0 to count * outer_count - 1, those that begin i % count
 // strides and i / count outer strides after. Strides are in elements and not
 // negative.
@@ -40,7 +40,7 @@ struct Batch {
   // arrays of MulParams serve all products.
   std::ptrdiff_t bias_stride = 0;
 
-  // The second level: `count` heads of each of outer_count sequences, say.
+  // The second set: `count` heads of each of outer_count sequences, say.
   std::ptrdiff_t outer_count = 1;
   std::ptrdiff_t lhs_outer_stride = 0;
   std::ptrdiff_t rhs_outer_stride = 0;

@@ -73,7 +73,7 @@ class RUY_LIKE_EXPORT PackedMatrixBase {
   // kernels (README.md, Paths).
   Path path() const;
   // How it is packed: "S8 16x4" for int8 in panels of 16 columns and groups of
-  // 4 levels of depth, as in kernel names.
+  // 4 elements of a column, as in kernel names.
   std::string layout_name() const;
   // See PackOptions.
   Order dst_order() const;

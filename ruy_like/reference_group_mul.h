@@ -20,17 +20,17 @@
 
 namespace ruy_like {
 
-// The level of a weight, with neither zero point nor scale.
-inline int GroupLevel(const GroupWeights& weights, std::ptrdiff_t row,
-                      std::ptrdiff_t k) {
+// The quantized value of a weight, with neither zero point nor scale.
+inline int QuantizedValue(const GroupWeights& weights, std::ptrdiff_t row,
+                          std::ptrdiff_t k) {
   const std::ptrdiff_t stride = weights.row_stride_bytes != 0
                                     ? weights.row_stride_bytes
                                     : weights.RowBytes();
-  const std::uint8_t* const levels =
+  const std::uint8_t* const codes =
       static_cast<const std::uint8_t*>(weights.levels) + row * stride;
-  if (weights.bits == 8) return static_cast<std::int8_t>(levels[k]);
-  const int codes = 8 / weights.bits;  // of a byte
-  const int code = levels[k / codes] >> (k % codes * weights.bits) &
+  if (weights.bits == 8) return static_cast<std::int8_t>(codes[k]);
+  const int in_byte = 8 / weights.bits;  // codes
+  const int code = codes[k / in_byte] >> (k % in_byte * weights.bits) &
                    ((1 << weights.bits) - 1);
   return weights.table == nullptr ? code : weights.table[code];
 }
@@ -142,7 +142,7 @@ inline float ReferenceGroupSum(const GroupWeights& weights, std::ptrdiff_t row,
     const std::ptrdiff_t end =
         std::min(weights.depth, (group + 1) * group_size);
     for (std::ptrdiff_t k = group * group_size; k < end; ++k) {
-      const int weight = GroupLevel(weights, row, k) - zero_point;
+      const int weight = QuantizedValue(weights, row, k) - zero_point;
       sum += static_cast<std::uint32_t>(
           weight * column.values[static_cast<std::size_t>(k)]);
       weight_sum += static_cast<std::uint32_t>(weight);

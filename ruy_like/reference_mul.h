@@ -221,7 +221,7 @@ void ReferenceMul(const Matrix<Lhs>& lhs, const Matrix<Rhs>& rhs,
   // Unsigned, because signed overflow is undefined and these sums wrap.
   using Sum = typename std::conditional<internal::IsFloatType<Accum>(), Accum,
                                         std::uint32_t>::type;
-  // From one level of depth to the next, in elements.
+  // From one depth to the next, in elements.
   const std::ptrdiff_t lhs_step =
       lhs.layout().order() == Order::kRowMajor ? 1 : lhs.layout().stride();
   const std::ptrdiff_t rhs_step =

@@ -55,7 +55,7 @@ TEST_P(ExtremeValuesTest, FillsAndZeroPoints) {
   }
 }
 
-// 4096 levels are the most of which NEON's int8 tiles keep sums in 16 bits.
+// Depth 4096 is the most of which NEON's int8 tiles keep sums in 16 bits.
 TEST_P(ExtremeValuesTest, DeepSums) {
   constexpr Shape kShapes[] = {{8, 4096, 4}, {4, 4096, 12}, {7, 4112, 9}};
   for (const Types& types : IntegerTypes()) {

@@ -170,7 +170,7 @@ rl::BFloat16 ScaleToTry(const GroupFormat& format, float greatest, int step) {
   return rl::BFloat16(greatest / (coarsest + static_cast<float>(step) * kStep));
 }
 
-// Writes the codes of a group, each of the nearest level, and returns its
+// Writes the codes of a group, each of the nearest value, and returns its
 // scale: of some, the one with the least sum of squared errors.
 rl::BFloat16 ChooseCodes(const GroupFormat& format, const float* weights,
                          int count, std::uint8_t* codes) {

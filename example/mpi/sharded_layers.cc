@@ -76,13 +76,13 @@ absl::Status MulDepth(const Part& part, const Matrix<std::int8_t>& activations,
   std::fill(sums->values.begin(), sums->values.end(), 0);
   MulParams<std::int32_t, std::int32_t> mul_params;
   mul_params.set_beta(1);  // one shard after the other, modulo 2^32
-  std::ptrdiff_t level = 0;
+  std::ptrdiff_t k = 0;
   for (const auto& shard : part.shards) {
     const absl::Status status =
-        Mul(shard, Rows(activations, level, level + shard.cols()), mul_params,
-            context, &sums->view);
+        Mul(shard, Rows(activations, k, k + shard.cols()), mul_params, context,
+            &sums->view);
     if (!status.ok()) return status;
-    level += shard.cols();
+    k += shard.cols();
   }
   // As unsigned numbers: signed overflow is undefined, in MPI's sums too.
   MPI_Allreduce(MPI_IN_PLACE, sums->values.data(),

@@ -63,7 +63,7 @@ struct Tensor {
 // A rank's part of one matrix of weights: consecutive shards. Shards are cut
 // when the file is written, as many for any number of ranks.
 struct Part {
-  std::ptrdiff_t begin = 0, end = 0;  // rows, or levels of depth
+  std::ptrdiff_t begin = 0, end = 0;  // rows, or elements of depth
   std::vector<ruy_like::PackedMatrix<std::int8_t>> shards;
 };
 
@@ -81,8 +81,8 @@ absl::Status MulRows(const Part& part, const LayerParams& params,
 void GatherRows(const Part& part, const Tensor<std::int8_t>& own,
                 Tensor<std::int8_t>* all, MPI_Comm ranks);
 
-// The raw sums of the whole product on every rank. `activations` holds the
-// levels of depth of this rank's part alone.
+// The raw sums of the whole product on every rank. `activations` holds this
+// rank's part of the depth alone.
 absl::Status MulDepth(const Part& part,
                       const ruy_like::Matrix<std::int8_t>& activations,
                       ruy_like::Context* context, Tensor<std::int32_t>* sums,

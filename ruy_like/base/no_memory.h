@@ -18,8 +18,8 @@ inline absl::Status ErrorWithoutMessage(absl::StatusCode code) {
   return absl::Status(code, "");
 }
 
-// What function(), which returns an absl::Status or a StatusOr, returns; an
-// error of that code, without a message, where it runs out of memory or asks a
+// The result of function(), an absl::Status or a StatusOr; an error of code
+// `code`, without a message, where it runs out of memory or asks a
 // container for more elements than there are addresses.
 template <typename Function>
 auto CatchNoMemory(Function&& function,

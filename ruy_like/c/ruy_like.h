@@ -210,19 +210,19 @@ typedef struct rl_group_weights {
   int32_t bits;        // 2, 4 or 8
   int32_t scale_type;  // RL_FLOAT32, RL_BFLOAT16 or RL_FLOAT16
   ptrdiff_t group_size;
-  const void* levels;
+  const void* levels;  // the codes
   ptrdiff_t row_stride_bytes;
   const void* scales;
   ptrdiff_t scale_stride;
-  // Without both, the zero point is the middle of the levels.
+  // Without both, the zero point is the middle of the codes.
   const void* zero_points;
   const int32_t* zero_point;  // one for all groups
-  const int8_t* table;        // of levels by code, for 2 or 4 bits
+  const int8_t* table;        // of values by code, for 2 or 4 bits
   const int32_t* depth_order;
 } rl_group_weights;
 
 // Batch: strides in elements from one product to the next. 0 products: none. A
-// second level of strides, between outer_count batches; 0: one.
+// second set of strides, between outer_count batches; 0: one.
 typedef struct rl_batch {
   size_t size;
   ptrdiff_t count;

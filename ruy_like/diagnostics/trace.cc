@@ -40,7 +40,7 @@ constexpr KindInfo kKinds[] = {
     {"wait", {"threads", nullptr, nullptr}},
 };
 
-// What a thread gathers before it writes: 64 KiB, some milliseconds' worth.
+// Events gathered before a thread writes: 64 KiB, some milliseconds' worth.
 constexpr std::size_t kEventsPerWrite = 1024;
 
 std::int64_t NowNs() {

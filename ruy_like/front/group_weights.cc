@@ -176,7 +176,7 @@ std::uint32_t PackWord(std::uint32_t codes) {
 // a line of all rows at once, where they are 4 KiB apart.
 template <int kBits>
 void PackCodes(const Source& source, std::ptrdiff_t first_row,
-               std::ptrdiff_t rows, std::uint8_t* levels) {
+               std::ptrdiff_t rows, std::uint8_t* packed) {
   constexpr std::ptrdiff_t kLineWords = 16;
   constexpr std::uint32_t kSigns = kBits == 8 ? 0x80808080 : 0;
   const std::ptrdiff_t bits = source.shape.depth * kBits;
@@ -187,7 +187,7 @@ void PackCodes(const Source& source, std::ptrdiff_t first_row,
       const std::uint8_t* const codes = source.CodesOf(first_row + row);
       for (std::ptrdiff_t word = line; word < end; ++word) {
         StoreWord(PackWord<kBits>(LoadWord(codes + 4 * word) ^ kSigns),
-                  levels + 64 * word + 4 * row);
+                  packed + 64 * word + 4 * row);
       }
     }
   }
@@ -199,7 +199,7 @@ void PackCodes(const Source& source, std::ptrdiff_t first_row,
                 static_cast<std::size_t>(rest + 7) / 8);
     const std::uint32_t mask = (std::uint32_t{1} << rest) - 1;
     StoreWord(PackWord<kBits>((LoadWord(last) ^ kSigns) & mask),
-              levels + 64 * words + 4 * row);
+              packed + 64 * words + 4 * row);
   }
 }
 

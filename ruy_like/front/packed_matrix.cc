@@ -59,8 +59,8 @@ bool FamilyFor(Scalar scalar, Side side, PackFor pack_for, Family* family) {
   return false;
 }
 
-// What is known of the other operand. A float that may have any number of bits
-// is kF32, which panels of all floats can meet.
+// What is known of the other operand. A float that may have any number of
+// bits is kF32, which panels of all floats can meet.
 Elements OtherElements(PackFor pack_for) {
   return {
       pack_for == PackFor::kBFloat16Operand ? Scalar::kBF16 : Scalar::kF32,
@@ -134,8 +134,8 @@ void SetFacts(const Packing& packing, Side side, PackedOperand* result) {
 }
 
 // Pieces that are packed together. A deep piece is one panel, which takes 16 to
-// 64 bytes of each level; where the levels lie far apart, each of these is a
-// page of its own. Then as many pieces as take `kRunBytes` of a level
+// 64 bytes at each depth; where these lie far apart, each of these is a
+// page of its own. Then as many pieces as take `kRunBytes` of a depth
 // (4096x4096 packs 1.6 times as fast as with 64 bytes on Zen 4; 2048 bytes gain
 // nothing), but each thread gets a part.
 std::ptrdiff_t PiecesPerPart(const PackedSide& side, const ImagePieces& pieces,

@@ -89,7 +89,7 @@ absl::Status ValidateStrides(const MulCall& call, const Batch& batch) {
 }
 
 // One dimension of what the dst of a batch are made of: adjacent elements, a
-// matrix's rows or columns, a level of the batch.
+// matrix's rows or columns, a stride of the batch.
 struct Repeated {
   ptrdiff_t count, stride;
 };
@@ -110,8 +110,8 @@ bool AreNested(Repeated (&dimensions)[4]) {
   return true;
 }
 
-// That the dst of all products are apart. Exact; constant time where they lie
-// one after the other, or side by side in the rows of a larger matrix.
+// That the dst of all products are apart. Exact; constant time where
+// they lie one after the other, or side by side in the rows of a larger matrix.
 absl::Status ValidateDstStride(const Layout& dst, const Batch& batch) {
   const ptrdiff_t run = InnerSize(dst);
   const ptrdiff_t runs = OuterSize(dst);

@@ -23,7 +23,7 @@ constexpr PanelFormat kPackedS8 = {Scalar::kI8, false, 16, 64, 64};
 constexpr int kMacsPerNs = 1500;
 
 // 0.1 ns an element of dst (doc/amx.md).
-constexpr int kRowMajorLevels = 150;
+constexpr int kRowMajorDepth = 150;
 
 constexpr Kernel Entry(const char* name, const PanelFormat& rhs,
                        PackFn* pack_rhs, KernelFn* run) {
@@ -36,7 +36,7 @@ constexpr Kernel Entry(const char* name, const PanelFormat& rhs,
   kernel.tile_rows = 32;
   kernel.tile_cols = 32;
   kernel.row_granularity = 32;
-  kernel.row_major_levels = rhs.in_place ? kRowMajorLevels : kNotRowMajor;
+  kernel.row_major_depth = rhs.in_place ? kRowMajorDepth : kNotRowMajor;
   kernel.multiplies_tiles = true;
   kernel.macs_per_ns = kMacsPerNs;
   kernel.pack_lhs = PackAvx512_8_S8_16x4;
@@ -59,7 +59,7 @@ constexpr Kernel VnniEntry(const char* name, KernelKind kind, int rhs_width,
   kernel.row_granularity = is_narrow ? 64 : 32;
   kernel.max_cols = is_narrow ? 4 : kNoLimit;
   kernel.for_kept_lhs = true;
-  kernel.row_major_levels = is_narrow ? 0 : kNotRowMajor;
+  kernel.row_major_depth = is_narrow ? 0 : kNotRowMajor;
   kernel.multiplies_tiles = false;
   kernel.macs_per_ns = is_narrow ? 50 : 320;
   return kernel;

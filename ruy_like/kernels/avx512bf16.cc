@@ -4,8 +4,8 @@
 // halves, then that of the lower ones, each as one fused multiply-add that
 // rounds to nearest even and takes denormals for zeros, whatever MXCSR says.
 // Float products are made of the same steps (FloatState::kFlushDenormals), so
-// that with each pair's first level in the upper half (panel_format.h) results
-// have the bits of float products of the widened values.
+// that with each pair's first element in the upper half (panel_format.h)
+// results have the bits of float products of the widened values.
 //
 // What is not listed is avx512vnni's and avx512's.
 //
@@ -23,7 +23,7 @@ struct BFloat16PairsOp : WithHalves<FloatOp<Simd512>> {
   typedef __m512i LhsVector;
   typedef __m512i RhsVector;
   static constexpr int kDotWidth = 2;
-  static constexpr int kStepLevels = 2;
+  static constexpr int kStepDepth = 2;
   static constexpr int kDepthMultiple = 2;
 
   static RUY_LIKE_ALWAYS_INLINE __m512i LoadLhs(const int16_t* p) {
@@ -46,13 +46,13 @@ struct BFloat16PairsOp : WithHalves<FloatOp<Simd512>> {
   }
 };
 
-// Words of a lhs that is read in place: two levels, the first in the lower
+// Words of a lhs that is read in place: two elements, the first in the lower
 // half.
 struct BFloat16PairWords {
   typedef BFloat16PairsOp Op;
   static constexpr Scalar kScalar = Scalar::kBF16;
   static constexpr Scalar kRhsScalar = Scalar::kBF16;
-  static constexpr int kLevels = 2;
+  static constexpr int kDepth = 2;
   static constexpr int kRhsWords = 1;
   typedef BFloat16PairWords RowWords;
 

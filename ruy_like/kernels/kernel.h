@@ -134,19 +134,19 @@ struct EpilogueArgs {
 
 struct GroupArgs;  // groups/group_args.h
 
-// One block of the product: rows x cols of dst over `depth` levels.
+// One block of the product: rows x cols of dst over a depth of `depth`.
 struct KernelArgs {
-  // First panel of the block at this pass's first depth level. For an in-place
-  // side: the first element of the block's first column of that side.
+  // First panel of the block at this pass's first depth position. For an
+  // in-place side: the first element of the block's first column of that side.
   const void* lhs;
   const void* rhs;
   // Bytes from one panel to the next; for an in-place side, from one column of
-  // that side to the next, or if it is read by level, from one level to the
-  // next.
+  // that side to the next, or if it is read by depth, from one depth position
+  // to the next.
   ptrdiff_t lhs_stride_bytes;
   ptrdiff_t rhs_stride_bytes;
   ptrdiff_t rows, cols;  // > 0; need not be multiples of the panel widths
-  // Depth levels of this pass; > 0. A multiple of depth_multiple when both
+  // Depth of this pass; > 0. A multiple of depth_multiple when both
   // sides are packed. With an in-place side it is the true depth: the kernel
   // must not read that side beyond it.
   ptrdiff_t depth;
@@ -195,7 +195,7 @@ static const int kNotRowMajor = 0x7fffffff;
 struct Kernel {
   // `<Path>_<lhs><rhs>_<rows>x<cols>x<dot width>`, each side as the kernel
   // reads it: a type (S8, U7, BF16, ...; W16: 8 bits, widened), with InPlace or
-  // ByLevel if it is read in place. doc/kernels.md has the grammar. Unique.
+  // ByDepth if it is read in place. doc/kernels.md has the grammar. Unique.
   const char* name;
   Family family;
   KernelKind kind;
@@ -214,7 +214,7 @@ struct Kernel {
   // With fewer columns products take the kernel of a lower path.
   int min_cols = 0;
   // With group scales: applies only to products of at least so many columns
-  // times levels of a group.
+  // times depth of a group.
   int min_group_elements = 0;
   // Applies only to products of at most this many rows: with more, a rhs in
   // place would be read too often.
@@ -237,15 +237,16 @@ struct Kernel {
   // says how `run` reads it; pack_lhs widens one to the other, or is null if
   // they are the same panels.
   const PanelFormat* packed_lhs = nullptr;
-  // Only for groups of at most so many levels.
-  int max_group_levels = kNoLimit;
-  // Codes of a table: only where the greatest level is at most so much above
-  // the least, which is 0 for `run`, or -127 if its levels are signed.
-  int max_level_span = kNoLimit;
-  // The cost of a row-major dst, in levels: products of so many take as long as
-  // transposing a tile. For a kernel for int7: the depth from which it is
-  // faster than others. kNotRowMajor: the sides of such products are swapped.
-  int row_major_levels = kNotRowMajor;
+  // Only for groups of at most this depth.
+  int max_group_depth = kNoLimit;
+  // Codes of a table: only where the greatest value is at most so much above
+  // the least, which is 0 for `run`, or -127 if its values are signed.
+  int max_table_span = kNoLimit;
+  // The cost of a row-major dst, as a depth: products of this depth take as
+  // long as transposing a tile. For a kernel for int7: the depth from which it
+  // is faster than others. kNotRowMajor: the sides of such products are
+  // swapped.
+  int row_major_depth = kNotRowMajor;
   // Uses AMX's tile unit, whose configuration and large blocks have fixed
   // costs: products that are too small or too narrow go to a vector kernel if
   // one applies (registry/amx_cost.h).

@@ -29,10 +29,10 @@ inline std::ptrdiff_t DepthMultiple(const Kernel& kernel) {
                   kernel.rhs.in_place ? 1 : kernel.rhs.depth_multiple);
 }
 
-// Bytes of so many levels of a panel.
+// Bytes of a panel of depth `depth`.
 inline std::ptrdiff_t PanelBytes(const PanelFormat& format,
-                                 std::ptrdiff_t levels) {
-  const std::ptrdiff_t bytes = BytesOf(format.scalar, levels * format.width);
+                                 std::ptrdiff_t depth) {
+  const std::ptrdiff_t bytes = BytesOf(format.scalar, depth * format.width);
   return format.code_bits == 0 ? bytes : bytes * format.code_bits / 8;
 }
 

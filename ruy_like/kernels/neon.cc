@@ -5,7 +5,7 @@
 #include "ruy_like/kernels/epilogue/post_loops.h"
 #include "ruy_like/kernels/groups/group_ops_neon.h"
 #include "ruy_like/kernels/kernel_tables.h"
-#include "ruy_like/kernels/narrow/narrow_by_level.h"
+#include "ruy_like/kernels/narrow/narrow_by_depth.h"
 #include "ruy_like/kernels/narrow/narrow_bytes_neon.h"
 #include "ruy_like/kernels/narrow/narrow_dots.h"
 #include "ruy_like/kernels/narrow/narrow_float_neon.h"
@@ -27,8 +27,8 @@ using F32F32 = PanelKernel<NeonFloatOp, 3, 8>;
 using F32F32InPlace =
     PanelKernel<NeonFloatColumnsOp, 2, 8, InPlaceRhs<NeonFloatColumnsOp>>;
 using F32F32Narrow = NarrowPanelKernel<FloatOp<SimdNeon>, 6, 4, 2>;
-using F32ByLevel =
-    NarrowByLevelKernel<NarrowFloatsOp<NarrowSimdNeon, Scalar::kF32>,
+using F32ByDepth =
+    NarrowByDepthKernel<NarrowFloatsOp<NarrowSimdNeon, Scalar::kF32>,
                         /*kMaxCols=*/4>;
 using F32AnyOrder =
     NarrowDotsKernel<NarrowFloatsOp<NarrowSimdNeon, Scalar::kF32>>;
@@ -49,10 +49,10 @@ constexpr Kernel kKernels[] = {
                                     PackNeon_8_S8_1x1, /*max_cols=*/3),
     NarrowDotsKernel<U8U8Op>::Entry("Neon_U8InPlaceU8_16x3x16", Family::k8x8,
                                     PackNeon_8_U8_1x1, /*max_cols=*/3),
-    NarrowByLevelKernel<S8S8Op, /*kMaxCols=*/2>::Entry(
-        "Neon_S8ByLevelS8_16x2x1", Family::k8x8, PackNeon_8_S8_1x1),
-    NarrowByLevelKernel<U8U8Op, /*kMaxCols=*/2>::Entry(
-        "Neon_U8ByLevelU8_16x2x1", Family::k8x8, PackNeon_8_U8_1x1),
+    NarrowByDepthKernel<S8S8Op, /*kMaxCols=*/2>::Entry(
+        "Neon_S8ByDepthS8_16x2x1", Family::k8x8, PackNeon_8_S8_1x1),
+    NarrowByDepthKernel<U8U8Op, /*kMaxCols=*/2>::Entry(
+        "Neon_U8ByDepthU8_16x2x1", Family::k8x8, PackNeon_8_U8_1x1),
     NeonInt7Kernel<true>::Entry("Neon_S7S7_4x4x16", Family::k8x8,
                                 PackNeon_8_S8_4x16, PackNeon_8_S8_4x16),
     NeonInt7Kernel<false>::Entry("Neon_S7S8_4x4x16", Family::k8x8,
@@ -73,7 +73,7 @@ constexpr Kernel kKernels[] = {
     F32AnyOrder::AnyOrderEntry("Neon_F32InPlaceF32_4x4x4",
                                PackNeon_F32_F32_1x1),
     NarrowFloatNeon::Entry("Neon_F32InPlaceF32_8x8x1", PackNeon_F32_F32_1x1),
-    F32ByLevel::Entry("Neon_F32ByLevelF32_64x4x1", Family::kF32,
+    F32ByDepth::Entry("Neon_F32ByDepthF32_64x4x1", Family::kF32,
                       PackNeon_F32_F32_1x1),
     F32F32Narrow::Entry("Neon_F32F32_16x2x1", Family::kF32,
                         PackNeon_F32_F32_4x1, PackNeon_F32_F32_1x1),

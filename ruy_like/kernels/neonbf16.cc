@@ -1,10 +1,10 @@
 // Back-end: kernels of the path with NEON's BFMMLA: bfloat16 by bfloat16.
 //
-// BFMMLA adds the products of two rows by two columns over four levels, two
-// levels after each other, with a rounding of its own: doc/numerics.md has the
-// rule. All products of two bfloat16 operands run on the one kernel here, so
-// that their bits do not depend on the number of columns. What is not listed is
-// neoni8mm's and neon's.
+// BFMMLA adds the products of two rows by two columns over a depth of four, two
+// elements after each other, with a rounding of its own: doc/numerics.md has
+// the rule. All products of two bfloat16 operands run on the one kernel here,
+// so that their bits do not depend on the number of columns. What is not listed
+// is neoni8mm's and neon's.
 //
 // Tested in test/float16_mul_test.cc.
 #include "ruy_like/kernels/epilogue/epilogue_neon.h"
@@ -20,7 +20,7 @@ struct BFloat16SquaresOp : FloatOp<SimdNeon> {
   typedef int16_t Lhs;  // a BFloat16's bits
   typedef int16_t Rhs;
   static constexpr int kDotWidth = 4;
-  static constexpr int kStepLevels = 4;
+  static constexpr int kStepDepth = 4;
   static constexpr int kDepthMultiple = 4;
   static constexpr bool kFinishesTiles = true;
   static constexpr TileKind kTileKind = TileKind::kOwn;

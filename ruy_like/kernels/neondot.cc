@@ -5,7 +5,7 @@
 #include "ruy_like/kernels/epilogue/epilogue_neon.h"
 #include "ruy_like/kernels/groups/group_ops_neon.h"
 #include "ruy_like/kernels/kernel_tables.h"
-#include "ruy_like/kernels/narrow/narrow_by_level.h"
+#include "ruy_like/kernels/narrow/narrow_by_depth.h"
 #include "ruy_like/kernels/narrow/narrow_dots.h"
 #include "ruy_like/kernels/narrow/narrow_panels.h"
 #include "ruy_like/kernels/narrow/narrow_simd_neon.h"
@@ -58,10 +58,10 @@ constexpr Kernel kKernels[] = {
                                     PackNeon_8_S8_1x1, /*max_cols=*/4),
     NarrowDotsKernel<U8U8Op>::Entry("NeonDot_U8InPlaceU8_16x4x16", Family::k8x8,
                                     PackNeon_8_U8_1x1, /*max_cols=*/4),
-    NarrowByLevelKernel<S8S8Op, /*kMaxCols=*/2>::Entry(
-        "NeonDot_S8ByLevelS8_16x2x1", Family::k8x8, PackNeon_8_S8_1x1),
-    NarrowByLevelKernel<U8U8Op, /*kMaxCols=*/2>::Entry(
-        "NeonDot_U8ByLevelU8_16x2x1", Family::k8x8, PackNeon_8_U8_1x1),
+    NarrowByDepthKernel<S8S8Op, /*kMaxCols=*/2>::Entry(
+        "NeonDot_S8ByDepthS8_16x2x1", Family::k8x8, PackNeon_8_S8_1x1),
+    NarrowByDepthKernel<U8U8Op, /*kMaxCols=*/2>::Entry(
+        "NeonDot_U8ByDepthU8_16x2x1", Family::k8x8, PackNeon_8_U8_1x1),
     S8S8Narrow::Entry("NeonDot_S8S8_16x4x4", Family::k8x8, PackNeon_8_S8_4x4,
                       PackNeon_8_S8_1x1),
     StoringColumns(S8S8RhsInPlace::Entry(

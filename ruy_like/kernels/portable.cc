@@ -220,7 +220,7 @@ void RunTile(const Lhs* lhs, const Rhs* rhs, ptrdiff_t depth,
   for (int i = 0; i < kTile * kTile; ++i) {
     acc[i] = start == nullptr ? 0 : start[i];
   }
-  const auto add_level = [&]() __attribute__((always_inline)) {
+  const auto add_depth_step = [&]() __attribute__((always_inline)) {
     for (int c = 0; c < kTile; ++c) {
       for (int r = 0; r < kTile; ++r) {
         acc[c * kTile + r] += static_cast<Accum>(
@@ -231,12 +231,12 @@ void RunTile(const Lhs* lhs, const Rhs* rhs, ptrdiff_t depth,
     rhs += kTile;
   };
   if constexpr (Accum(1) / 2 != 0) {
-    // With one level a turn, up to 18% of the speed of floats depends on where
+    // With one step a turn, up to 18% of the speed of floats depends on where
     // the loop falls on lines of code. Integers would only get longer.
     RUY_LIKE_UNROLL_BY(4)
-    for (ptrdiff_t k = 0; k < depth; ++k) add_level();
+    for (ptrdiff_t k = 0; k < depth; ++k) add_depth_step();
   } else {
-    for (ptrdiff_t k = 0; k < depth; ++k) add_level();
+    for (ptrdiff_t k = 0; k < depth; ++k) add_depth_step();
   }
   for (int i = 0; i < kTile * kTile; ++i) result[i] = acc[i];
 }

@@ -9,7 +9,7 @@
 #define RUY_LIKE_KERNELS_TABLES_X86_H_
 
 #include "ruy_like/kernels/kernel_names.h"
-#include "ruy_like/kernels/narrow/narrow_by_level.h"
+#include "ruy_like/kernels/narrow/narrow_by_depth.h"
 #include "ruy_like/kernels/narrow/narrow_digits.h"
 #include "ruy_like/kernels/narrow/narrow_dots.h"
 #include "ruy_like/kernels/narrow/narrow_float.h"
@@ -32,8 +32,8 @@ using NarrowPanelsOf =
                       Tiles::kNarrowCols>;
 
 template <class Tiles, class Op, class FlippedOp = Op>
-using ByLevelOf =
-    NarrowByLevelKernel<Op, Tiles::kByLevelCols, FlippedOp, /*kLargeCols=*/8>;
+using ByDepthOf =
+    NarrowByDepthKernel<Op, Tiles::kByDepthCols, FlippedOp, /*kLargeCols=*/8>;
 
 // Bytes by bytes without VNNI: int7 exactly by bytes, others widened to int16.
 template <class Tiles>
@@ -55,10 +55,10 @@ struct MaddKernels {
           "S8InPlaceW16", Family::k8x8, PackAvx2_8_S16_1x1),
       NarrowDotsKernel<NarrowPairsOp<V, Dot, uint8_t>>::Entry(
           "U8InPlaceW16", Family::k8x8, PackAvx2_8_S16_1x1),
-      ByLevelOf<Tiles, NarrowPairsOp<V, Dot, int8_t>>::Entry(
-          "S8ByLevelW16", Family::k8x8, PackAvx2_8_S16_1x1),
-      ByLevelOf<Tiles, NarrowPairsOp<V, Dot, uint8_t>>::Entry(
-          "U8ByLevelW16", Family::k8x8, PackAvx2_8_S16_1x1),
+      ByDepthOf<Tiles, NarrowPairsOp<V, Dot, int8_t>>::Entry(
+          "S8ByDepthW16", Family::k8x8, PackAvx2_8_S16_1x1),
+      ByDepthOf<Tiles, NarrowPairsOp<V, Dot, uint8_t>>::Entry(
+          "U8ByDepthW16", Family::k8x8, PackAvx2_8_S16_1x1),
       S7U8Narrow::Entry("S7U8", Family::k8x8, Tiles::kLhsQuads,
                         PackAvx2_8_U8_1x1),
       S7U7::Entry("S7U7", Family::k8x8, Tiles::kLhsQuads, Tiles::kRhsInt7),
@@ -82,11 +82,11 @@ struct QuadsKernels {
           "S8InPlaceU8", Family::k8x8, PackAvx2_8_U8_1x1),
       NarrowDotsKernel<NarrowQuadsOp<V, Dot, uint8_t>>::Entry(
           "U8InPlaceS8", Family::k8x8, PackAvx2_8_S8_1x1),
-      ByLevelOf<Tiles, NarrowQuadsOp<V, Dot, int8_t>,
-                FlippedQuadsOp<V, Dot>>::Entry("S8ByLevelU8", Family::k8x8,
+      ByDepthOf<Tiles, NarrowQuadsOp<V, Dot, int8_t>,
+                FlippedQuadsOp<V, Dot>>::Entry("S8ByDepthU8", Family::k8x8,
                                                PackAvx2_8_U8_1x1),
-      ByLevelOf<Tiles, NarrowQuadsOp<V, Dot, uint8_t>>::Entry(
-          "U8ByLevelS8", Family::k8x8, PackAvx2_8_S8_1x1),
+      ByDepthOf<Tiles, NarrowQuadsOp<V, Dot, uint8_t>>::Entry(
+          "U8ByDepthS8", Family::k8x8, PackAvx2_8_S8_1x1),
       S8U8Narrow::Entry("S8U8", Family::k8x8, Tiles::kLhsQuads,
                         PackAvx2_8_U8_1x1),
       S8U8::Entry("S8U8", Family::k8x8, Tiles::kLhsQuads, Tiles::kRhsQuads),
@@ -103,16 +103,16 @@ struct PairsKernels {
   static constexpr Kernel kList[] = {
       NarrowDotsKernel<NarrowPairsOp<V, Dot, int8_t>>::Entry(
           "S8InPlaceS16", Family::k8x16, PackAvx2_16_S16_1x1),
-      ByLevelOf<Tiles, NarrowPairsOp<V, Dot, int8_t>>::Entry(
-          "S8ByLevelS16", Family::k8x16, PackAvx2_16_S16_1x1),
+      ByDepthOf<Tiles, NarrowPairsOp<V, Dot, int8_t>>::Entry(
+          "S8ByDepthS16", Family::k8x16, PackAvx2_16_S16_1x1),
       NarrowPanelsOf<Tiles, S8Op>::Entry(
           "S8S16", Family::k8x16, Tiles::kLhsPairs8, PackAvx2_16_S16_1x1),
       S8S16::Entry("S8S16", Family::k8x16, Tiles::kLhsPairs8,
                    Tiles::kRhsPairs16),
       NarrowDotsKernel<NarrowPairsOp<V, Dot, int16_t>>::Entry(
           "S16InPlaceW16", Family::k16x8, PackAvx2_8_S16_1x1),
-      ByLevelOf<Tiles, NarrowPairsOp<V, Dot, int16_t>>::Entry(
-          "S16ByLevelW16", Family::k16x8, PackAvx2_8_S16_1x1),
+      ByDepthOf<Tiles, NarrowPairsOp<V, Dot, int16_t>>::Entry(
+          "S16ByDepthW16", Family::k16x8, PackAvx2_8_S16_1x1),
       NarrowPanelsOf<Tiles, S16Op>::Entry(
           "S16W16", Family::k16x8, Tiles::kLhsPairs16, PackAvx2_8_S16_1x1),
       S16S16::Entry("S16W16", Family::k16x8, Tiles::kLhsPairs16,
@@ -165,7 +165,7 @@ struct FloatKernels {
                             WidenedWords<Simd256, Scalar::kF32>>
       ColumnInPlace;
   template <Scalar kLhs>
-  using ByLevel = NarrowByLevelKernel<NarrowFloatsOp<V, kLhs>>;
+  using ByDepth = NarrowByDepthKernel<NarrowFloatsOp<V, kLhs>>;
   typedef PanelKernel<Op, Tiles::kVectors, Tiles::kCols, InPlaceRhs<Op>>
       InPlaceRhsKernel;
   typedef NarrowPanelsOf<Tiles, FloatOp<V>, /*kOneColumnVectors=*/4> Narrow;
@@ -179,14 +179,14 @@ struct FloatKernels {
       InPlace<Scalar::kF16>::Entry("F16InPlaceF32", Tiles::kRhsFloat),
       Float8InPlace<Scalar::kE4M3>::Entry("E4M3InPlaceF32", Tiles::kRhsFloat),
       Float8InPlace<Scalar::kE5M2>::Entry("E5M2InPlaceF32", Tiles::kRhsFloat),
-      ByLevel<Scalar::kF32>::Entry("F32ByLevelF32", Family::kF32,
+      ByDepth<Scalar::kF32>::Entry("F32ByDepthF32", Family::kF32,
                                    PackAvx2_F32_F32_1x1),
-      ByLevel<Scalar::kBF16>::Entry("BF16ByLevelF32", Family::kF32,
+      ByDepth<Scalar::kBF16>::Entry("BF16ByDepthF32", Family::kF32,
                                     PackAvx2_F32_F32_1x1),
-      ByLevel<Scalar::kF16>::Entry("F16ByLevelF32", Family::kF32,
+      ByDepth<Scalar::kF16>::Entry("F16ByDepthF32", Family::kF32,
                                    PackAvx2_F32_F32_1x1),
-      SmallInPlaceKernel<Op, /*kByLevel=*/false>::Entry("F32ByLevelF32InPlace"),
-      SmallInPlaceKernel<Op, /*kByLevel=*/true>::Entry("F32ByLevelF32ByLevel"),
+      SmallInPlaceKernel<Op, /*kByDepth=*/false>::Entry("F32ByDepthF32InPlace"),
+      SmallInPlaceKernel<Op, /*kByDepth=*/true>::Entry("F32ByDepthF32ByDepth"),
       Narrow::Entry("F32F32", Family::kF32, Tiles::kLhsFloat,
                     PackAvx2_F32_F32_1x1),
       InPlaceRhsKernel::Entry("F32F32InPlace", Family::kF32, Tiles::kLhsFloat,

@@ -17,9 +17,9 @@ struct Tiles256 {
   // That of narrow kernels, and its vectors of integers for a single column.
   static constexpr int kNarrowVectors = 4, kNarrowCols = 2;
   static constexpr int kOneColumnVectors = 6;
-  // Columns of integers up to which a small lhs by level is read in place; with
+  // Columns of integers up to which a small lhs by depth is read in place; with
   // more it is packed (doc/tuning.md).
-  static constexpr int kByLevelCols = 4;
+  static constexpr int kByDepthCols = 4;
   // The same of 16-bit floats, which take half of the loads.
   static constexpr int kFloat16OneColumnVectors = 8;
   typedef FloatOp<Simd256> PanelFloatOp;

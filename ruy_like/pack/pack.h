@@ -22,8 +22,8 @@ struct PackArgs {
   // depth x width range may be read.
   const void* src;
   Scalar src_scalar;
-  // True: the levels of one column are adjacent, columns are `src_stride`
-  // elements apart. False: the columns of one level are adjacent, levels are
+  // True: the elements of one column are adjacent, columns are `src_stride`
+  // elements apart. False: the columns at one depth are adjacent, depths are
   // `src_stride` elements apart.
   bool depth_contiguous;
   ptrdiff_t src_stride;

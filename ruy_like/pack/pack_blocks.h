@@ -1,5 +1,5 @@
 // Back-end: blocks, the pieces in which layouts with short dots are
-// packed. (Those of 64 levels: pack_tiles.h.)
+// packed. (Those of depth 64: pack_tiles.h.)
 //
 // Included by pack_panels.h and pack_vectors.h, which walk over matrices;
 // anonymous namespace.
@@ -11,7 +11,7 @@
 // register type (pack_quads.h, pack_partial.h).
 //
 //   depth-contiguous: 16 bytes per column, transposed  \            / as it is
-//   width-contiguous: rows of one level, interleaved    > 4 quads --> pairs
+//   width-contiguous: rows of one depth, interleaved    > 4 quads --> pairs
 //   any edge: copied to a zeroed tile, then as above   /   |        \ widened
 //                                                     shift, sums
 #ifndef RUY_LIKE_PACK_PACK_BLOCKS_H_
@@ -33,8 +33,8 @@ struct Format {
   static constexpr Scalar kPacked = Packed::kScalar;
   static constexpr int kSrcBytes = kSrcBytes_;
   static constexpr int kPackedBytes = Packed::kBytes;
-  static constexpr int kBlockLevels = 16 / kSrcBytes;
-  static constexpr int kBlockBytes = kBlockLevels * kWidth * kPackedBytes;
+  static constexpr int kBlockDepth = 16 / kSrcBytes;
+  static constexpr int kBlockBytes = kBlockDepth * kWidth * kPackedBytes;
 };
 
 // What is done to every block.
@@ -159,18 +159,18 @@ RUY_LIKE_ALWAYS_INLINE typename F::V::Reg FinishBlocks(
   return sums;
 }
 
-// The same for one block at an edge: only `levels` levels of `columns` columns
+// The same for one block at an edge: only `depth` elements of `columns` columns
 // exist, the others are zero and stay so. Writes at most `room` bytes.
 template <typename F>
 RUY_LIKE_ALWAYS_INLINE typename F::V::Reg FinishEdgeBlock(
-    typename F::V::Reg quads[1][4], int levels, int columns, ptrdiff_t room,
+    typename F::V::Reg quads[1][4], int depth, int columns, ptrdiff_t room,
     Transform<F> transform, typename F::V::Reg sums, char* dst) {
   typedef typename F::V V;
   if (F::kSrcBytes == 1 && transform.shifts) {
     const typename V::Reg shift =
         V::And(transform.shift, V::ColumnMask(columns));
     for (int q = 0; q < 4; ++q) {
-      const int count = levels - 4 * q;
+      const int count = depth - 4 * q;
       const uint32_t present =
           count >= 4 ? ~0u : (count <= 0 ? 0u : (1u << (8 * count)) - 1u);
       quads[0][q] = V::Add8(quads[0][q], V::And(shift, V::Splat(present)));

@@ -4,8 +4,8 @@
 // which is left with 16-bit and widened elements that need sums or have edges.
 // Edges must cost little, since small products spend as long in packing as in
 // multiplying: missing columns of a last panel are loads of its last one,
-// masked to 0; the levels after the last whole block are two overlapping loads,
-// put in order by TBL, which makes missing ones 0.
+// masked to 0; the elements after the last whole block are two overlapping
+// loads, put in order by TBL, which makes missing ones 0.
 #ifndef RUY_LIKE_PACK_PACK_COLUMNS_NEON_H_
 #define RUY_LIKE_PACK_PACK_COLUMNS_NEON_H_
 

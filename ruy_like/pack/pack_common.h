@@ -55,25 +55,25 @@ void PackAs(const PackArgs* args);
 template <Scalar kSource, int kPackedBytes, int kWidth>
 RUY_LIKE_NOINLINE void PackFloat8(const PackArgs& args,
                                   void (*pack)(const PackArgs* args)) {
-  constexpr int kLevels = 256;
-  alignas(64) uint8_t bytes[kWidth * kLevels + kFloat8Step];
-  alignas(64) uint16_t words[kWidth * kLevels + kFloat8Step];
+  constexpr int kDepth = 256;
+  alignas(64) uint8_t bytes[kWidth * kDepth + kFloat8Step];
+  alignas(64) uint16_t words[kWidth * kDepth + kFloat8Step];
   PackArgs piece = args;
   piece.src = words;
   piece.src_scalar = Scalar::kBF16;
   for (ptrdiff_t first = 0; first < args.width; first += kWidth) {
     piece.width = Min(args.width - first, kWidth);
-    ptrdiff_t level = 0;
+    ptrdiff_t start = 0;
     do {
-      piece.depth = Min(args.depth - level, kLevels);
-      const bool is_last = level + piece.depth == args.depth;
-      piece.padded_depth = is_last ? args.padded_depth - level : kLevels;
+      piece.depth = Min(args.depth - start, kDepth);
+      const bool is_last = start + piece.depth == args.depth;
+      piece.padded_depth = is_last ? args.padded_depth - start : kDepth;
       const bool along = args.depth_contiguous;
       const ptrdiff_t rows = along ? piece.width : piece.depth;
       const ptrdiff_t row = along ? piece.depth : piece.width;
       const uint8_t* src = static_cast<const uint8_t*>(args.src) +
-                           (along ? first * args.src_stride + level
-                                  : level * args.src_stride + first);
+                           (along ? first * args.src_stride + start
+                                  : start * args.src_stride + first);
       for (ptrdiff_t i = 0; i < rows; ++i, src += args.src_stride) {
         if (row == kWidth) {  // without a call
           __builtin_memcpy(bytes + i * row, src, kWidth);
@@ -84,10 +84,10 @@ RUY_LIKE_NOINLINE void PackFloat8(const PackArgs& args,
       WidenFloat8s<kSource>(bytes, rows * row, words);
       piece.src_stride = row;
       piece.dst = static_cast<char*>(args.dst) +
-                  (first * args.padded_depth + level * kWidth) * kPackedBytes;
+                  (first * args.padded_depth + start * kWidth) * kPackedBytes;
       pack(&piece);
-      level += kLevels;
-    } while (level < args.depth);
+      start += kDepth;
+    } while (start < args.depth);
   }
 }
 
@@ -139,7 +139,7 @@ RUY_LIKE_ALWAYS_INLINE void PadRhsPairs(const PackArgs* args) {
 }
 
 // The same for panels of floats, whose depth is padded where the lhs has such
-// pairs: all levels behind the depth.
+// pairs: all elements behind the depth.
 template <int kWidth>
 RUY_LIKE_ALWAYS_INLINE void PadFloats(const PackArgs* args) {
   if (args->depth == args->padded_depth) return;

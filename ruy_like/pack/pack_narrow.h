@@ -50,13 +50,13 @@ struct NarrowColumns {
   }
 
  private:
-  char* Dst(ptrdiff_t column, ptrdiff_t level) const {
+  char* Dst(ptrdiff_t column, ptrdiff_t k) const {
     return static_cast<char*>(args->dst) +
-           (column * args->padded_depth + level) * kPackedBytes;
+           (column * args->padded_depth + k) * kPackedBytes;
   }
 
   void PackDepthContiguous() const {
-    // A single column of adjacent levels has both orders.
+    // A single column of adjacent elements has both orders.
     const ptrdiff_t stride = args->depth_contiguous ? args->src_stride : 1;
     for (ptrdiff_t w = 0; w < args->width; ++w) {
       const char* src =
@@ -79,7 +79,7 @@ struct NarrowColumns {
     }
   }
 
-  // By blocks of levels, whose lines stay in L1 while all of their columns are
+  // By blocks of depth, whose lines stay in L1 while all of their columns are
   // packed.
   void PackWidthContiguous() const {
     constexpr ptrdiff_t kBlock = 256;
@@ -95,17 +95,17 @@ struct NarrowColumns {
     }
   }
 
-  // Levels `k` to `end` - 1 of `columns` columns, `w` the first.
+  // Elements `k` to `end` - 1 of `columns` columns, `w` the first.
   void PackSquares(ptrdiff_t k, ptrdiff_t end, ptrdiff_t w, int columns,
                    bool has_sums) const {
     Reg sums[kUnit];
     for (int c = 0; c < kUnit; ++c) sums[c] = U::Zero();
     for (; k < end; k += kUnit) {
-      const int levels = Min(end - k, kUnit);
+      const int depth = Min(end - k, kUnit);
       Reg square[kUnit];
-      LoadSquare(k, levels, w, columns, square);
+      LoadSquare(k, depth, w, columns, square);
       Transpose(square);
-      if (columns == kUnit && levels == kUnit) {
+      if (columns == kUnit && depth == kUnit) {
         char* dst = Dst(w, k);
         RUY_LIKE_UNROLL
         for (int c = 0; c < kUnit; ++c) {
@@ -115,7 +115,7 @@ struct NarrowColumns {
         continue;
       }
       for (int c = 0; c < columns; ++c) {
-        StoreUnit(square[c], levels, args->padded_depth - k, &sums[c],
+        StoreUnit(square[c], depth, args->padded_depth - k, &sums[c],
                   Dst(w + c, k));
       }
     }
@@ -127,12 +127,12 @@ struct NarrowColumns {
     }
   }
 
-  // Rows of one level each, zeros where there are none.
-  void LoadSquare(ptrdiff_t level, int levels, ptrdiff_t column, int columns,
+  // Rows of one depth each, zeros where there are none.
+  void LoadSquare(ptrdiff_t first, int depth, ptrdiff_t column, int columns,
                   Reg square[kUnit]) const {
     const char* src = static_cast<const char*>(args->src) +
-                      (level * args->src_stride + column) * kBytes;
-    if (columns == kUnit && levels == kUnit) {
+                      (first * args->src_stride + column) * kBytes;
+    if (columns == kUnit && depth == kUnit) {
       RUY_LIKE_UNROLL
       for (int k = 0; k < kUnit; ++k, src += args->src_stride * kBytes) {
         square[k] = U::LoadBytes(src);
@@ -141,7 +141,7 @@ struct NarrowColumns {
     }
     for (int k = 0; k < kUnit; ++k, src += args->src_stride * kBytes) {
       square[k] = U::Zero();
-      if (k < levels) {
+      if (k < depth) {
         alignas(16) char row[16];
         U::CopyPadded(row, src, columns * kBytes);
         square[k] = U::LoadBytes(row);
@@ -158,16 +158,16 @@ struct NarrowColumns {
     });
   }
 
-  // Packs one unit, whose first `levels` levels exist; the others are zero.
-  // Writes at most `room` levels, which is `levels` or more.
-  void StoreUnit(Reg unit, int levels, ptrdiff_t room, Reg* sums,
+  // Packs one unit, whose first `depth` elements exist; the others are zero.
+  // Writes at most `room` elements, which is `depth` or more.
+  void StoreUnit(Reg unit, int depth, ptrdiff_t room, Reg* sums,
                  char* dst) const {
     if (kBytes == 1 && flips) {
       static constexpr int8_t kFlips[32] = {-128, -128, -128, -128, -128, -128,
                                             -128, -128, -128, -128, -128, -128,
                                             -128, -128, -128, -128};
-      unit = U::Xor(unit, levels == kUnit ? U::Set8(-128)
-                                          : U::LoadBytes(kFlips + 16 - levels));
+      unit = U::Xor(unit, depth == kUnit ? U::Set8(-128)
+                                         : U::LoadBytes(kFlips + 16 - depth));
     }
     if constexpr (kHasSums) {
       if (args->sums != nullptr) {

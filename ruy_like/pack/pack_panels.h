@@ -104,25 +104,25 @@ RUY_LIKE_ALWAYS_INLINE typename F::V::Reg PackRows(
     typename F::V::Reg sums, char* dst) {
   for (int b = 0; b < kBlocks; ++b) {
     typename F::V::Reg quads[1][4];
-    LoadRowBlock<F>(src + b * F::kBlockLevels * stride, stride, quads[0]);
+    LoadRowBlock<F>(src + b * F::kBlockDepth * stride, stride, quads[0]);
     sums = FinishBlocks<F, 1>(quads, transform, sums, dst + b * F::kBlockBytes);
   }
   return sums;
 }
 
-// Packs `levels` levels of `columns` columns of a width-contiguous source, the
+// Packs `depth` elements of `columns` columns of a width-contiguous source, the
 // edges of depth and width; `room` bytes may be written.
 template <typename F>
 RUY_LIKE_NOINLINE typename F::V::Reg PackEdgeRows(const char* src,
                                                   ptrdiff_t stride,
-                                                  ptrdiff_t levels, int columns,
+                                                  ptrdiff_t depth, int columns,
                                                   Transform<F> transform,
                                                   typename F::V::Reg sums,
                                                   char* dst, ptrdiff_t room) {
   constexpr int kRowBytes = F::V::kColumns * F::kSrcBytes;
-  for (; levels > 0; levels -= F::kBlockLevels) {
-    const int count = Min(levels, F::kBlockLevels);
-    alignas(64) char tile[F::kBlockLevels * kRowBytes] = {};
+  for (; depth > 0; depth -= F::kBlockDepth) {
+    const int count = Min(depth, F::kBlockDepth);
+    alignas(64) char tile[F::kBlockDepth * kRowBytes] = {};
     for (int k = 0; k < count; ++k) {
       F::V::template CopyPadded<kRowBytes>(
           tile + k * kRowBytes, src + k * stride, columns * F::kSrcBytes);
@@ -131,14 +131,14 @@ RUY_LIKE_NOINLINE typename F::V::Reg PackEdgeRows(const char* src,
     LoadRowBlock<F>(tile, kRowBytes, quads[0]);
     sums =
         FinishEdgeBlock<F>(quads, count, columns, room, transform, sums, dst);
-    src += F::kBlockLevels * stride;
+    src += F::kBlockDepth * stride;
     dst += F::kBlockBytes;
     room -= F::kBlockBytes;
   }
   return sums;
 }
 
-// Chunks of 16 levels, each over all panels: rows are then read from end to
+// Chunks of depth 16, each over all panels: rows are then read from end to
 // end, a whole cache line of them soon after its first part, however far apart
 // the rows are. The sums live in the caller's array in the meantime.
 //
@@ -147,22 +147,22 @@ template <typename F>
 void PackWidthContiguous(const PackArgs* args,
                          const Transform<F>& transform_in) {
   typedef typename F::V V;
-  constexpr int kChunkLevels = 16;
+  constexpr int kChunkDepth = 16;
   const Transform<F> transform = transform_in;
   const ptrdiff_t stride = args->src_stride * F::kSrcBytes;
-  const ptrdiff_t level_bytes = F::kWidth * F::kPackedBytes;
-  const ptrdiff_t panel_bytes = args->padded_depth * level_bytes;
+  const ptrdiff_t depth_bytes = F::kWidth * F::kPackedBytes;
+  const ptrdiff_t panel_bytes = args->padded_depth * depth_bytes;
   const ptrdiff_t depth = args->depth;
   const ptrdiff_t width = args->width;
   int32_t* const all_sums = args->sums;
   const char* src = static_cast<const char*>(args->src);
   char* dst = static_cast<char*>(args->dst);
   if (transform.sums) ZeroFrom(reinterpret_cast<char*>(all_sums), 0, 4 * width);
-  for (ptrdiff_t k = 0; k < depth; k += kChunkLevels) {
-    const ptrdiff_t levels =
-        depth - k < kChunkLevels ? depth - k : kChunkLevels;
+  for (ptrdiff_t k = 0; k < depth; k += kChunkDepth) {
+    const ptrdiff_t chunk_depth =
+        depth - k < kChunkDepth ? depth - k : kChunkDepth;
     const char* rows = src + k * stride;
-    char* panel = dst + k * level_bytes;
+    char* panel = dst + k * depth_bytes;
     for (ptrdiff_t first = 0; first < width; first += F::kWidth) {
       const ptrdiff_t rest = width - first;
       const int count = Min(rest, F::kWidth);
@@ -170,28 +170,27 @@ void PackWidthContiguous(const PackArgs* args,
           transform.sums ? V::LoadSums(all_sums + first, count) : V::Zero();
       // Whole registers may be read if their columns exist, in the next panel
       // too.
-      if (levels == kChunkLevels && rest >= V::kColumns) {
-        sums = PackRows<F, kChunkLevels / F::kBlockLevels>(
+      if (chunk_depth == kChunkDepth && rest >= V::kColumns) {
+        sums = PackRows<F, kChunkDepth / F::kBlockDepth>(
             rows, stride, transform, sums, panel);
-      } else if (F::kBlockLevels < kChunkLevels && rest >= V::kColumns &&
-                 levels % F::kBlockLevels == 0) {
-        for (ptrdiff_t i = 0; i < levels; i += F::kBlockLevels) {
+      } else if (F::kBlockDepth < kChunkDepth && rest >= V::kColumns &&
+                 chunk_depth % F::kBlockDepth == 0) {
+        for (ptrdiff_t i = 0; i < chunk_depth; i += F::kBlockDepth) {
           sums = PackRows<F, 1>(rows + i * stride, stride, transform, sums,
-                                panel + i * level_bytes);
+                                panel + i * depth_bytes);
         }
       } else {
-        sums = PackEdgeRows<F>(rows, stride, levels, count, transform, sums,
-                               panel, panel_bytes - k * level_bytes);
+        sums = PackEdgeRows<F>(rows, stride, chunk_depth, count, transform,
+                               sums, panel, panel_bytes - k * depth_bytes);
       }
       if (transform.sums) V::StoreSums(all_sums + first, count, sums);
       rows += F::kWidth * F::kSrcBytes;
       panel += panel_bytes;
     }
   }
-  constexpr ptrdiff_t kLevels = F::kBlockLevels;
+  constexpr ptrdiff_t kDepth = F::kBlockDepth;
   for (ptrdiff_t first = 0; first < width; first += F::kWidth) {
-    ZeroFrom(dst, (depth + kLevels - 1) / kLevels * F::kBlockBytes,
-             panel_bytes);
+    ZeroFrom(dst, (depth + kDepth - 1) / kDepth * F::kBlockBytes, panel_bytes);
     dst += panel_bytes;
   }
 }

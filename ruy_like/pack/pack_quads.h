@@ -101,7 +101,7 @@ struct Quads {
     }
   }
 
-  // Quads of kColumns columns from 4 / kSrcBytes rows of one level each.
+  // Quads of kColumns columns from 4 / kSrcBytes rows of one depth each.
   template <int kSrcBytes>
   RUY_LIKE_ALWAYS_INLINE static Reg LoadRows(const char* src,
                                              ptrdiff_t stride) {
@@ -110,7 +110,7 @@ struct Quads {
       for (int r = 0; r < kRegs; ++r) a.v[r] = Simd::LoadBytes(src + 16 * r);
     } else if constexpr (kSrcBytes == 1 && kRegs == 1) {
       // Transposed, be it from rows to quads or back.
-      a.v[0] = Simd::template SplitLevels<1>(Simd::LoadQuarters(src, stride));
+      a.v[0] = Simd::template SplitDepth<1>(Simd::LoadQuarters(src, stride));
     } else {
       Vector even = LoadRow<kSrcBytes>(src);
       Vector odd = LoadRow<kSrcBytes>(src + stride);
@@ -162,10 +162,10 @@ struct Quads {
   // The same of one quad of each column, of whole dots.
   template <typename F>
   RUY_LIKE_ALWAYS_INLINE static void StoreQuad(char* dst, const Reg& quad) {
-    const Reg levels = SplitLevels<F::kDotWidth * F::kSrcBytes>(quad);
+    const Reg split = SplitDepth<F::kDotWidth * F::kSrcBytes>(quad);
     for (int r = 0; r < kRegs; ++r) {
       StoreElements<F>(dst + r * 16 / F::kSrcBytes * F::kPackedBytes,
-                       levels.v[r]);
+                       split.v[r]);
     }
   }
 
@@ -218,16 +218,16 @@ struct Quads {
   }
 
   // Dots of fewer than four bytes: those of all columns side by side,
-  // level by level.
+  // in order of depth.
   template <int kDotBytes>
-  RUY_LIKE_ALWAYS_INLINE static Reg SplitLevels(Reg a) {
+  RUY_LIKE_ALWAYS_INLINE static Reg SplitDepth(Reg a) {
     if constexpr (kDotBytes == 4) {
       return a;
     } else if constexpr (kDotBytes == 2 && kRegs == 2) {
       Simd::Unzip16(a.v[0], a.v[1]);
     } else {
       for (int r = 0; r < kRegs; ++r) {
-        a.v[r] = Simd::template SplitLevels<kDotBytes>(a.v[r]);
+        a.v[r] = Simd::template SplitDepth<kDotBytes>(a.v[r]);
       }
       if constexpr (kRegs == 2) Simd::Zip32(a.v[0], a.v[1]);
     }

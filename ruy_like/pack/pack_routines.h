@@ -17,7 +17,7 @@
 //   packed  S8, U8, S16, F32, F64, BF16, F16: the element type in the panels;
 //           U7: uint8 elements of range kInt7, made of an int7 source
 //   width   columns per panel
-//   dot width    levels of one column that lie together
+//   dot width    elements of one column that lie together
 //
 // Every routine takes both orders of the source, any depth and width, and any
 // padded_depth that is a multiple of its dot width (so the panels of a kernel

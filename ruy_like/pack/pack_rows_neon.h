@@ -1,13 +1,13 @@
 // Back-end: packing of width-contiguous sources of bytes on Arm.
 //
 // Used by pack_neon.h in place of the general routine (pack_panels.h): up to 16
-// columns at once, four levels at a time. Bytes of four levels are zipped to
+// columns at once, four rows at a time. Bytes of four rows are zipped to
 // quads, a vector for four columns:
 //
-//    level k     | c0 c1 c2 ... c15 |
-//    level k+1   | c0 c1 c2 ... c15 |     | c0: k k+1 k+2 k+3 | c1 | c2 | c3 |
-//    level k+2   | c0 c1 c2 ... c15 | ->  | c4 ...
-//    level k+3   | c0 c1 c2 ... c15 |     | c8 ...   | c12 ...
+//    depth k     | c0 c1 c2 ... c15 |
+//    depth k+1   | c0 c1 c2 ... c15 |     | c0: k k+1 k+2 k+3 | c1 | c2 | c3 |
+//    depth k+2   | c0 c1 c2 ... c15 | ->  | c4 ...
+//    depth k+3   | c0 c1 c2 ... c15 |     | c8 ...   | c12 ...
 #ifndef RUY_LIKE_PACK_PACK_ROWS_NEON_H_
 #define RUY_LIKE_PACK_PACK_ROWS_NEON_H_
 
@@ -24,27 +24,27 @@
 namespace ruy_like::kernels {
 namespace {
 
-// A block of 16 levels of 16 columns, or fewer levels.
+// A block of depth 16 of 16 columns, or of less depth.
 struct SixteenColumns {
   const char* src;
   ptrdiff_t stride;
-  int levels;
+  int depth;
   uint8x16_t flip;  // makes int8 of uint8
   int32_t* sums;    // of the columns, to be added to; or null
-  // Loads a level of fewer than 16 columns; else null.
+  // Loads a row of fewer than 16 columns; else null.
   const TailLoader* tail;
   int columns;
 };
 
-// Four levels, from `first` on, as quads: element i has columns 4 * i to 4 * i
-// + 3. kPlain: all levels exist, and their elements are not changed.
+// Four rows, from `first` on, as quads: element i has columns 4 * i to 4 * i
+// + 3. kPlain: all rows exist, and their elements are not changed.
 template <bool kPlain>
 RUY_LIKE_ALWAYS_INLINE void LoadQuads(const SixteenColumns& block, int first,
                                       int32x4_t (&quads)[4]) {
   uint8x16_t rows[4];
   RUY_LIKE_UNROLL
   for (int i = 0; i < 4; ++i) {
-    if (!kPlain && first + i >= block.levels) {
+    if (!kPlain && first + i >= block.depth) {
       rows[i] = vdupq_n_u8(0);
       continue;
     }
@@ -93,7 +93,7 @@ RUY_LIKE_ALWAYS_INLINE void PackSixteenColumns(const SixteenColumns& block,
                                                ptrdiff_t panel_bytes,
                                                ptrdiff_t room, char* dst) {
   constexpr int kRegs = F::kWidth / 4;
-  int32x4_t quads[4][4];  // [levels / 4][columns / 4]
+  int32x4_t quads[4][4];  // [depth / 4][columns / 4]
   RUY_LIKE_UNROLL
   for (int i = 0; i < 4; ++i) LoadQuads<kPlain>(block, 4 * i, quads[i]);
   if (!kPlain && block.sums != nullptr)
@@ -127,17 +127,17 @@ RUY_LIKE_NOINLINE void PackAnySixteenColumns(const SixteenColumns& block,
 }
 
 // Packs columns from the first one on; returns their number: all, or a multiple
-// of 16 if the other columns fill panels and the levels fill blocks, which the
-// general routine packs as well. In chunks of 16 levels, each over all columns,
+// of 16 if the other columns fill panels and the depth fills blocks, which the
+// general routine packs as well. In chunks of depth 16, each over all columns,
 // for the reasons given at PackWidthContiguous() (pack_panels.h).
 template <typename F>
 RUY_LIKE_ALWAYS_INLINE ptrdiff_t PackRowPanels(const PackArgs* args) {
   if constexpr (F::kSrcBytes != 1 || F::kPackedBytes != 1) {
     return 0;
   } else {
-    constexpr int kLevels = F::kBlockLevels;
+    constexpr int kDepth = F::kBlockDepth;
     const bool is_whole =
-        args->width % F::kWidth == 0 && args->depth % kLevels == 0;
+        args->width % F::kWidth == 0 && args->depth % kDepth == 0;
     const ptrdiff_t width = is_whole ? args->width & -16 : args->width;
     if (width == 0) return 0;
     const bool shifts = args->src_scalar != Scalar::kI8;
@@ -152,10 +152,10 @@ RUY_LIKE_ALWAYS_INLINE ptrdiff_t PackRowPanels(const PackArgs* args) {
                        sizeof(int32_t) * static_cast<size_t>(width));
     }
     ptrdiff_t written = 0;
-    for (ptrdiff_t k = 0; k < args->depth; k += kLevels) {
-      block.levels = Min(args->depth - k, kLevels);
+    for (ptrdiff_t k = 0; k < args->depth; k += kDepth) {
+      block.depth = Min(args->depth - k, kDepth);
       const bool plain =
-          block.levels == kLevels && !shifts && args->sums == nullptr;
+          block.depth == kDepth && !shifts && args->sums == nullptr;
       char* dst = static_cast<char*>(args->dst) + written;
       for (ptrdiff_t first = 0; first < width; first += 16) {
         block.src =

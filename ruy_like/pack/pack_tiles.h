@@ -1,16 +1,16 @@
-// Back-end: packing operands for AMX's A tiles, 16 columns x 64 levels of bytes
+// Back-end: packing operands for AMX's A tiles, 16 columns x depth 64 of bytes
 // or 32 of bfloat16.
 //
 // Included by pack/avx512.cc (anonymous namespace). A panel is a sequence of
 // tiles, each of them 16 rows of 64 bytes, one row per column:
 //
-//          64 levels of column 0      |
-//          64 levels of column 1      |  tile of levels 0..63, 1024 bytes
+//          64 elements of column 0    |
+//          64 elements of column 1    |  tile of depth 0..63, 1024 bytes
 //          ...                        |
-//          64 levels of column 15     |
-//          64 levels (64..127) of column 0 ...
+//          64 elements of column 15   |
+//          64 elements (64..127) of column 0 ...
 //
-// A depth-contiguous source is thus copied in pieces of 64 bytes; levels of
+// A depth-contiguous source is thus copied in pieces of 64 bytes; elements of
 // bfloat16 change places within each pair (panel_format.h). A width-contiguous
 // source of bytes is transposed in blocks of 64 x 64, a cache line of each row:
 // otherwise rows a multiple of 1024 bytes apart would evict each other before
@@ -26,8 +26,8 @@ namespace ruy_like::kernels {
 namespace {
 
 constexpr int kTileColumns = 16;
-constexpr int kTileLevels = 64;  // of bytes: a row of a tile
-constexpr int kBlockTiles = 4;   // side by side in a block
+constexpr int kTileDepth = 64;  // of bytes: a row of a tile
+constexpr int kBlockTiles = 4;  // side by side in a block
 constexpr int kBlockColumns = kBlockTiles * kTileColumns;
 
 // Sums of 8 adjacent bytes, in 64-bit elements. vpsadbw adds unsigned bytes:
@@ -40,7 +40,7 @@ RUY_LIKE_ALWAYS_INLINE __m512i SumEighths(__m512i v) {
 }
 template <Scalar kPacked>
 RUY_LIKE_ALWAYS_INLINE __m512i SumOffset() {
-  return _mm512_set1_epi32(kPacked == Scalar::kU8 ? 0 : -128 * kTileLevels);
+  return _mm512_set1_epi32(kPacked == Scalar::kU8 ? 0 : -128 * kTileDepth);
 }
 
 // Sums of the two 64-bit elements (< 2^15) of each lane of four registers: in
@@ -57,7 +57,7 @@ template <Scalar kPacked>
 RUY_LIKE_ALWAYS_INLINE __m512i StoreTile(const __m512i columns[kTileColumns],
                                          bool want_sums, char* dst) {
   for (int w = 0; w < kTileColumns; ++w) {
-    _mm512_storeu_si512(dst + w * kTileLevels, columns[w]);
+    _mm512_storeu_si512(dst + w * kTileDepth, columns[w]);
   }
   if (!want_sums) return _mm512_setzero_si512();
   __m512i fours[4];  // sums of columns 4 * i .. 4 * i + 3 in each lane
@@ -89,12 +89,12 @@ RUY_LIKE_ALWAYS_INLINE __mmask64 FirstBytes(ptrdiff_t count) {
                      : (uint64_t{1} << (count > 0 ? count : 0)) - 1;
 }
 
-// 64 bytes of a column: int8 and uint8 become each other by `flip`, the levels
-// of a pair of bfloat16 change places.
+// 64 bytes of a column: int8 and uint8 become each other by `flip`, the
+// elements of a pair of bfloat16 change places.
 template <Scalar kPacked>
-RUY_LIKE_ALWAYS_INLINE __m512i AsPacked(__m512i levels, __m512i flip) {
-  return kPacked == Scalar::kBF16 ? _mm512_rol_epi32(levels, 16)
-                                  : _mm512_xor_si512(levels, flip);
+RUY_LIKE_ALWAYS_INLINE __m512i AsPacked(__m512i bytes, __m512i flip) {
+  return kPacked == Scalar::kBF16 ? _mm512_rol_epi32(bytes, 16)
+                                  : _mm512_xor_si512(bytes, flip);
 }
 
 // Panel after panel, each over the whole depth.
@@ -109,10 +109,10 @@ void PackTilesDepthContiguous(const PackArgs* args, __m512i flip) {
   for (ptrdiff_t width = args->width; width > 0; width -= kTileColumns) {
     const int count = Min(width, kTileColumns);
     __m512i sums = _mm512_setzero_si512();
-    for (ptrdiff_t k = 0; k < depth; k += kTileLevels) {
+    for (ptrdiff_t k = 0; k < depth; k += kTileDepth) {
       const __mmask64 present = FirstBytes(depth - k);
       __m512i columns[kTileColumns];
-      if (count == kTileColumns && k + kTileLevels <= depth) {
+      if (count == kTileColumns && k + kTileDepth <= depth) {
         for (int w = 0; w < kTileColumns; ++w) {
           columns[w] =
               AsPacked<kPacked>(_mm512_loadu_si512(src + w * stride + k), flip);
@@ -141,20 +141,20 @@ void PackTilesDepthContiguous(const PackArgs* args, __m512i flip) {
 }
 
 // Four tiles side by side, from a block of a width-contiguous source: lane t of
-// column[w][m] has levels 16 * m .. 16 * m + 15 of column w of tile t.
+// column[w][m] has elements 16 * m .. 16 * m + 15 of column w of tile t.
 struct TransposedBlock {
   __m512i column[kTileColumns][4];
 };
 
-// Loads a block: `levels` rows, of which the bytes in `present` exist.
+// Loads a block: `depth` rows, of which the bytes in `present` exist.
 RUY_LIKE_NOINLINE void LoadTransposedBlock(const char* src, ptrdiff_t stride,
-                                           ptrdiff_t levels, __mmask64 present,
+                                           ptrdiff_t depth, __mmask64 present,
                                            __m512i flip,
                                            TransposedBlock* block) {
   const __m512i flip_present = _mm512_maskz_mov_epi8(present, flip);
   for (int m = 0; m < 4; ++m) {
     __m512i rows[16];
-    if (levels >= 16 * m + 16 && present == ~uint64_t{0}) {
+    if (depth >= 16 * m + 16 && present == ~uint64_t{0}) {
       for (int r = 0; r < 16; ++r) {
         rows[r] = _mm512_xor_si512(_mm512_loadu_si512(src), flip);
         src += stride;
@@ -162,7 +162,7 @@ RUY_LIKE_NOINLINE void LoadTransposedBlock(const char* src, ptrdiff_t stride,
     } else {
       for (int r = 0; r < 16; ++r) {
         rows[r] = _mm512_setzero_si512();
-        if (16 * m + r < levels) {
+        if (16 * m + r < depth) {
           rows[r] = _mm512_xor_si512(_mm512_maskz_loadu_epi8(present, src),
                                      flip_present);
           src += stride;
@@ -183,7 +183,7 @@ RUY_LIKE_NOINLINE void LoadTransposedBlock(const char* src, ptrdiff_t stride,
 RUY_LIKE_NOINLINE void StoreTransposedBlock(const TransposedBlock& block,
                                             ptrdiff_t tiles,
                                             ptrdiff_t tile_stride, char* dst) {
-  for (int w = 0; w < kTileColumns; ++w, dst += kTileLevels) {
+  for (int w = 0; w < kTileColumns; ++w, dst += kTileDepth) {
     __m512i v[kBlockTiles];
     for (int m = 0; m < 4; ++m) v[m] = block.column[w][m];
     Simd512::TransposeLanes(v);
@@ -217,12 +217,12 @@ RUY_LIKE_NOINLINE void SumTransposedBlock(const TransposedBlock& block,
   }
 }
 
-// Blocks of 64 levels, side by side over the whole width, one below the other.
+// Blocks of depth 64, side by side over the whole width, one below the other.
 template <Scalar kPacked>
 void PackTilesWidthContiguous(const PackArgs* args, __m512i flip) {
   const ptrdiff_t tile_stride = kTileColumns * args->padded_depth;
   TransposedBlock block;
-  for (ptrdiff_t k = 0; k < args->depth; k += kTileLevels) {
+  for (ptrdiff_t k = 0; k < args->depth; k += kTileDepth) {
     for (ptrdiff_t w = 0; w < args->width; w += kBlockColumns) {
       const ptrdiff_t columns = args->width - w;
       LoadTransposedBlock(
@@ -239,32 +239,32 @@ void PackTilesWidthContiguous(const PackArgs* args, __m512i flip) {
   }
 }
 
-// Loads 32 levels of 16 width-contiguous columns of bfloat16, a register for
-// each pair of levels, and transposes them to one for each column; missing
+// Loads 32 elements of 16 width-contiguous columns of bfloat16, a register for
+// each pair of them, and transposes them to one for each column; missing
 // elements are 0.
 RUY_LIKE_ALWAYS_INLINE void LoadPairs(const uint16_t* src, ptrdiff_t stride,
-                                      ptrdiff_t levels, ptrdiff_t columns,
+                                      ptrdiff_t depth, ptrdiff_t columns,
                                       __m512i* words) {
-  const auto level = [&](ptrdiff_t k) {
+  const auto row_at = [&](ptrdiff_t k) {
     const auto present =
-        static_cast<__mmask16>(k < levels ? FirstBytes(columns) : 0);
+        static_cast<__mmask16>(k < depth ? FirstBytes(columns) : 0);
     return _mm512_cvtepu16_epi32(
-        _mm256_maskz_loadu_epi16(present, k < levels ? src + k * stride : src));
+        _mm256_maskz_loadu_epi16(present, k < depth ? src + k * stride : src));
   };
   for (int pair = 0; pair < 16; ++pair) {
-    words[pair] = _mm512_or_si512(_mm512_slli_epi32(level(2 * pair), 16),
-                                  level(2 * pair + 1));
+    words[pair] = _mm512_or_si512(_mm512_slli_epi32(row_at(2 * pair), 16),
+                                  row_at(2 * pair + 1));
   }
   Simd512::Transpose(words);
 }
 
 inline void PackPairsWidthContiguous(const PackArgs* args) {
-  constexpr ptrdiff_t kLevels = 32;
+  constexpr ptrdiff_t kDepth = 32;
   const auto* const src = static_cast<const uint16_t*>(args->src);
   for (ptrdiff_t w = 0; w < args->width; w += kTileColumns) {
     char* const dst =
         static_cast<char*>(args->dst) + 2 * w * args->padded_depth;
-    for (ptrdiff_t k = 0; k < args->depth; k += kLevels) {
+    for (ptrdiff_t k = 0; k < args->depth; k += kDepth) {
       __m512i columns[kTileColumns];
       LoadPairs(src + k * args->src_stride + w, args->src_stride,
                 args->depth - k, args->width - w, columns);
@@ -289,8 +289,8 @@ void PackTiles(const PackArgs* args) {
     PackTilesWidthContiguous<kPacked>(args, flip);
   }
   // Padding beyond the last tile that has source elements.
-  const ptrdiff_t written = (args->depth * kBytes + kTileLevels - 1) /
-                            kTileLevels * kTileLevels * kTileColumns;
+  const ptrdiff_t written = (args->depth * kBytes + kTileDepth - 1) /
+                            kTileDepth * kTileDepth * kTileColumns;
   const ptrdiff_t panel_bytes = args->padded_depth * kTileColumns * kBytes;
   char* dst = static_cast<char*>(args->dst);
   for (ptrdiff_t w = 0; w < args->width; w += kTileColumns) {

@@ -22,13 +22,13 @@ template <typename F>
 struct VectorsPacker {
   typedef typename F::V V;
   typedef typename V::Reg Reg;
-  static constexpr int kQuadLevels = 4 / F::kSrcBytes;
-  static constexpr int kQuadBytes = kQuadLevels * F::kWidth * F::kPackedBytes;
+  static constexpr int kQuadDepth = 4 / F::kSrcBytes;
+  static constexpr int kQuadBytes = kQuadDepth * F::kWidth * F::kPackedBytes;
 
   const PackArgs args;
   const uint32_t flip;  // exclusive or of bytes, as those of all columns
-  // Bytes from one level to the next, and from one column.
-  const ptrdiff_t level_step, column_step;
+  // Bytes from one depth to the next, and from one column.
+  const ptrdiff_t depth_step, column_step;
   Reg sums;
   char* dst;
 
@@ -36,7 +36,7 @@ struct VectorsPacker {
       : args(*of),
         flip(F::kSrcBytes == 1 && of->src_scalar == Scalar::kU8 ? 0x80808080
                                                                 : 0),
-        level_step((of->depth_contiguous ? 1 : of->src_stride) * F::kSrcBytes),
+        depth_step((of->depth_contiguous ? 1 : of->src_stride) * F::kSrcBytes),
         column_step((of->depth_contiguous ? of->src_stride : 1) * F::kSrcBytes),
         dst(static_cast<char*>(of->dst)) {}
 
@@ -53,26 +53,26 @@ struct VectorsPacker {
     dst += kQuadBytes;
   }
 
-  // The quad of a column of which so many levels exist; the others are 0.
+  // The quad of a column of which `depth` elements exist; the others are 0.
   RUY_LIKE_ALWAYS_INLINE uint32_t LoadQuad(const char* src,
-                                           ptrdiff_t levels) const {
+                                           ptrdiff_t depth) const {
     constexpr int kBits = 8 * F::kSrcBytes;
     uint32_t quad = 0;
-    for (int k = 0; k < kQuadLevels && k < levels; ++k) {
+    for (int k = 0; k < kQuadDepth && k < depth; ++k) {
       uint32_t element = 0;
-      __builtin_memcpy(&element, src + k * level_step, F::kSrcBytes);
+      __builtin_memcpy(&element, src + k * depth_step, F::kSrcBytes);
       if (F::kSrcBytes == 1) element ^= flip & 0xff;
       quad |= element << (k * kBits);
     }
     return quad;
   }
-  // `levels` levels of `columns` columns, to `end` at most.
-  RUY_LIKE_ALWAYS_INLINE void PackEdge(const char* src, ptrdiff_t levels,
+  // `depth` elements of `columns` columns, to `end` at most.
+  RUY_LIKE_ALWAYS_INLINE void PackEdge(const char* src, ptrdiff_t depth,
                                        int columns, const char* end) {
-    for (; levels > 0; levels -= kQuadLevels) {
+    for (; depth > 0; depth -= kQuadDepth) {
       uint32_t quads[F::kWidth] = {};
       for (int c = 0; c < columns; ++c) {
-        quads[c] = LoadQuad(src + c * column_step, levels);
+        quads[c] = LoadQuad(src + c * column_step, depth);
       }
       const Reg quad = V::Set(quads);
       AddToSums(quad);
@@ -84,7 +84,7 @@ struct VectorsPacker {
         V::template StoreQuad<F>(part, quad);
         for (int i = 0; dst < end; ++i) *dst++ = part[i];
       }
-      src += kQuadLevels * level_step;
+      src += kQuadDepth * depth_step;
     }
   }
 
@@ -94,7 +94,7 @@ struct VectorsPacker {
     ptrdiff_t left = args.depth;
     if (columns == F::kWidth && args.depth_contiguous) {
       Columns<F::kWidth> all(src, column_step);
-      for (; left >= F::kBlockLevels; left -= F::kBlockLevels) {
+      for (; left >= F::kBlockDepth; left -= F::kBlockDepth) {
         Reg block[1][4];
         LoadColumnBlocks<F, 1>(all, block);
         for (int q = 0; q < 4; ++q) Pack(block[0][q]);
@@ -102,9 +102,9 @@ struct VectorsPacker {
       }
       src = all.template At<0>();
     } else if (columns == F::kWidth) {
-      for (; left >= kQuadLevels; left -= kQuadLevels) {
-        Pack(V::template LoadRows<F::kSrcBytes>(src, level_step));
-        src += kQuadLevels * level_step;
+      for (; left >= kQuadDepth; left -= kQuadDepth) {
+        Pack(V::template LoadRows<F::kSrcBytes>(src, depth_step));
+        src += kQuadDepth * depth_step;
       }
     }
     PackEdge(src, left, columns, end);

@@ -5,7 +5,7 @@
 // of panels, matrices or PackArgs.
 //
 // A "quad" is what packing moves around: 4 source bytes of one column, that is
-// 4 levels of 8-bit elements, 2 of 16-bit ones or 1 float. A register of quads
+// 4 8-bit elements of depth, 2 of 16-bit ones or 1 float. A register of quads
 // holds one for each of 8 adjacent columns:
 //
 //      | column 0 | column 1 | ...            | column 7 |
@@ -56,7 +56,7 @@ struct Ymm : PackRegisters<Simd256> {
     }
   }
 
-  // Quads of 8 columns from 4 / kSrcBytes rows, each of them one level of 8
+  // Quads of 8 columns from 4 / kSrcBytes rows, each of them one depth of 8
   // adjacent columns. The rows are put side by side, pieces of 4 columns of all
   // rows are brought into one lane, and interleaved there.
   template <int kSrcBytes>
@@ -88,7 +88,7 @@ struct Ymm : PackRegisters<Simd256> {
   }
 
   // Quads of four bytes into two layouts of byte pairs, one after the other:
-  // levels 0, 1 of all columns, then levels 2, 3 of all columns.
+  // depth 0, 1 of all columns, then depth 2, 3 of all columns.
   RUY_LIKE_ALWAYS_INLINE static Reg SplitPairs(Reg quads) {
     const Reg lanes = _mm256_shuffle_epi8(
         quads,

@@ -40,7 +40,7 @@ struct Zmm : PackRegisters<Simd512> {
         v, Load16(columns.template At<12 + kColumn>() + offset), 3);
   }
 
-  // Quads of 16 columns from 4 / kSrcBytes rows of one level each.
+  // Quads of 16 columns from 4 / kSrcBytes rows of one depth each.
   template <int kSrcBytes>
   RUY_LIKE_ALWAYS_INLINE static Reg LoadRows(const char* src,
                                              ptrdiff_t stride) {
@@ -71,7 +71,7 @@ struct Zmm : PackRegisters<Simd512> {
     }
   }
 
-  // Levels 0, 1 of all columns, then levels 2, 3 of all columns.
+  // Depth 0, 1 of all columns, then depth 2, 3 of all columns.
   RUY_LIKE_ALWAYS_INLINE static Reg SplitPairs(Reg quads) {
     const __m128i order =
         _mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15);

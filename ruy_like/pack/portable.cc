@@ -11,7 +11,7 @@ constexpr int kWidth = 4;
 template <typename Packed>
 constexpr bool kHasSums = Packed(1) / 2 == 0;
 
-// Packs the kWidth x 1 layout: level k of a panel is its kWidth columns side by
+// Packs the kWidth x 1 layout: depth k of a panel is its kWidth columns side by
 // side. 8-bit elements are combined with `flip` (0 or 0x80) by exclusive or.
 //
 // The inner loops have a constant trip count, which compilers unroll or
@@ -21,7 +21,7 @@ template <typename Src, typename Packed>
 void Pack(const PackArgs* args, int flip) {
   const Src* src = static_cast<const Src*>(args->src);
   Packed* dst = static_cast<Packed*>(args->dst);
-  const ptrdiff_t level_step = args->depth_contiguous ? 1 : args->src_stride;
+  const ptrdiff_t depth_step = args->depth_contiguous ? 1 : args->src_stride;
   const ptrdiff_t column_step = args->depth_contiguous ? args->src_stride : 1;
   for (ptrdiff_t first = 0; first < args->width; first += kWidth) {
     const Src* columns[kWidth];
@@ -35,9 +35,9 @@ void Pack(const PackArgs* args, int flip) {
       for (int w = 0; w < kWidth; ++w) {
         Packed value;
         if constexpr (sizeof(Packed) == 1) {
-          value = static_cast<Packed>(columns[w][k * level_step] ^ flip);
+          value = static_cast<Packed>(columns[w][k * depth_step] ^ flip);
         } else {
-          value = static_cast<Packed>(columns[w][k * level_step]);
+          value = static_cast<Packed>(columns[w][k * depth_step]);
         }
         dst[w] = present[w] ? value : Packed(0);
         if constexpr (kHasSums<Packed>) sums[w] += static_cast<uint32_t>(value);

@@ -62,11 +62,11 @@ static_assert(static_cast<int>(Scalar::kF32) == 4 &&
   return true;
 }
 
-// Adds a group's levels, in `steps` steps, to the totals of the panel's rows.
+// Adds a group's codes, in `steps` steps, to the totals of the panel's rows.
 // Those of padding are of code 0.
-void AddLevels(const GroupShape& shape, std::ptrdiff_t steps,
-               const std::uint8_t* byte,
-               std::uint32_t (&totals)[kernels::kGroupPanelRows]) {
+void AddCodes(const GroupShape& shape, std::ptrdiff_t steps,
+              const std::uint8_t* byte,
+              std::uint32_t (&totals)[kernels::kGroupPanelRows]) {
   std::uint8_t table[16];
   FillTable(shape, kAddedToInt8, table);
   const int bits = shape.bits;
@@ -147,17 +147,17 @@ absl::Status ComputeSizes(GroupShape* shape) {
   if (shape->by_table) {
     const auto [least, greatest] =
         std::minmax_element(shape->table, shape->table + (1 << shape->bits));
-    shape->least_level = *least;
-    shape->level_span = static_cast<std::uint8_t>(*greatest - *least);
+    shape->least_value = *least;
+    shape->table_span = static_cast<std::uint8_t>(*greatest - *least);
   }
   kernels::GroupSizes& sizes = shape->sizes;
-  std::ptrdiff_t steps = CeilDiv(shape->depth, kernels::kGroupStepLevels);
+  std::ptrdiff_t steps = CeilDiv(shape->depth, kernels::kGroupStepDepth);
   if (shape->bits == 2) steps += steps % 2;
   if (shape->group_size == 0 || shape->group_size >= shape->depth) {
     sizes = {shape->depth == 0 ? 0 : 1, steps, steps};
   } else {
     sizes.groups = CeilDiv(shape->depth, shape->group_size);
-    sizes.group_steps = shape->group_size / kernels::kGroupStepLevels;
+    sizes.group_steps = shape->group_size / kernels::kGroupStepDepth;
     sizes.last_group_steps = steps - (sizes.groups - 1) * sizes.group_steps;
   }
   shape->panels = CeilDiv(shape->rows, kernels::kGroupPanelRows);
@@ -223,7 +223,7 @@ const float* GroupImage::RowSums() const {
   const GroupShape& shape = group_shape;
   const std::ptrdiff_t groups = shape.groups();
   const auto* const codes = static_cast<const std::uint8_t*>(data.panels);
-  const auto padding_level =
+  const auto padding_value =
       shape.by_table ? static_cast<std::uint32_t>(shape.table[0] + kAddedToInt8)
                      : 0;
   constexpr int kRows = kernels::kGroupPanelRows;
@@ -239,18 +239,18 @@ const float* GroupImage::RowSums() const {
                                        ? shape.sizes.group_steps
                                        : shape.sizes.last_group_steps;
       const auto padding = static_cast<std::uint32_t>(
-          steps * kernels::kGroupStepLevels - shape.LevelsIn(group));
+          steps * kernels::kGroupStepDepth - shape.DepthOf(group));
       std::uint32_t totals[kRows] = {};
-      AddLevels(shape, steps,
-                codes + panel * shape.panel_bytes +
-                    group * shape.sizes.group_steps * 16 * shape.bits,
-                totals);
+      AddCodes(shape, steps,
+               codes + panel * shape.panel_bytes +
+                   group * shape.sizes.group_steps * 16 * shape.bits,
+               totals);
       for (int row = 0; row < kRows; ++row) {
         const std::ptrdiff_t at = (panel * groups + group) * kRows + row;
         const int zero = zeros == nullptr ? shape.zero_point : zeros[at];
         const std::uint32_t sum =
-            totals[row] - padding * padding_level -
-            static_cast<std::uint32_t>(shape.LevelsIn(group)) *
+            totals[row] - padding * padding_value -
+            static_cast<std::uint32_t>(shape.DepthOf(group)) *
                 static_cast<std::uint32_t>(zero);
         float* const f = sums + panel * kRows + row;
         *f =
@@ -315,7 +315,7 @@ absl::Status ReadGroupHeader(const void* data, std::size_t bytes,
   }
   if (!status.ok()) return status;
   if (raw.zero_point < 0 ||
-      raw.zero_point >= (shape->LevelsAreInt8() ? 256 : 16)) {
+      raw.zero_point >= (shape->ValuesAreInt8() ? 256 : 16)) {
     return absl::DataLossError("the header's zero point is out of range");
   }
   if (raw.start.image_bytes != static_cast<std::uint64_t>(shape->image_bytes) ||

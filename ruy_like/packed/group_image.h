@@ -1,7 +1,7 @@
 // Packed: weights with group scales: one run of bytes, in memory and in a file
 // alike. kernels/groups/group_args.h draws the panels.
 //
-//    byte 0      header, 128 bytes: group_image.cc; has the table of levels
+//    byte 0      header, 128 bytes: group_image.cc; has the table of values
 //    byte 128    codes, panel by panel
 //    then        scales: panel, group, row of the panel
 //    then        zero points in the same order, one byte each, if each group
@@ -26,7 +26,7 @@
 
 namespace ruy_like {
 
-// Int8 levels and their zero points have this added as they are packed.
+// Int8 values and their zero points have this added as they are packed.
 enum { kAddedToInt8 = 128 };
 
 // What determines an image's size and how its bytes are read.
@@ -52,13 +52,13 @@ struct GroupShape {
   std::ptrdiff_t zeros_offset = 0;
   std::ptrdiff_t order_offset = 0;
   std::ptrdiff_t image_bytes = 0;
-  std::int8_t least_level = 0;  // of the table
-  std::uint8_t level_span = 0;  // from there to the greatest one
+  std::int8_t least_value = 0;  // of the table
+  std::uint8_t table_span = 0;  // from there to the greatest one
 
   std::ptrdiff_t groups() const { return sizes.groups; }
-  bool LevelsAreInt8() const { return bits == 8 || by_table; }
-  // Levels of a group; the last one of a row may have fewer.
-  std::ptrdiff_t LevelsIn(std::ptrdiff_t group) const {
+  bool ValuesAreInt8() const { return bits == 8 || by_table; }
+  // Depth of a group; the last one of a row may have less.
+  std::ptrdiff_t DepthOf(std::ptrdiff_t group) const {
     return group + 1 < sizes.groups
                ? 8 * sizes.group_steps
                : depth - 8 * (sizes.groups - 1) * sizes.group_steps;
@@ -103,7 +103,7 @@ absl::Status CheckDepthOrder(const std::int32_t* order, std::ptrdiff_t depth);
 // Scale `at` of an array.
 float ScaleAt(Scalar type, const void* scales, std::ptrdiff_t at);
 
-// The level of each code of up to 4 bits, and `added` to it.
+// The value of each code of up to 4 bits, and `added` to it.
 void FillTable(const GroupShape& shape, int added, std::uint8_t* table);
 
 // Completes an image whose data is written: adds the header, with its

@@ -22,7 +22,7 @@ struct Operand {
   Scalar scalar;
   CachePolicy cache_policy;
   std::int32_t zero_point;
-  // True: the levels of one column are adjacent and columns are `stride`
+  // True: the elements of one column are adjacent and columns are `stride`
   // elements apart; false: the reverse.
   bool depth_contiguous;
   std::ptrdiff_t depth, width, stride;

@@ -125,12 +125,12 @@ void SideShape::SetGroups(std::ptrdiff_t group_count, bool in_place,
   }
 }
 
-std::ptrdiff_t SideShape::Offset(std::ptrdiff_t start, std::ptrdiff_t level,
+std::ptrdiff_t SideShape::Offset(std::ptrdiff_t start, std::ptrdiff_t k,
                                  std::ptrdiff_t stride) const {
-  if (format->by_level) return level * stride + BytesOf(format->scalar, start);
+  if (format->by_depth) return k * stride + BytesOf(format->scalar, start);
   return format->in_place
-             ? start * stride + BytesOf(format->scalar, level)
-             : start / panel_width * stride + PanelBytes(*format, level);
+             ? start * stride + BytesOf(format->scalar, k)
+             : start / panel_width * stride + PanelBytes(*format, k);
 }
 
 std::size_t SideShape::PackedBytes() const {
@@ -174,20 +174,19 @@ void PackedSide::PackTo(void* buffer, PackedData* packed) {
 
 __attribute__((flatten)) RUY_LIKE_HOT void PackedSide::Pack(
     std::ptrdiff_t start, std::ptrdiff_t end, char* scratch) const {
-  PackLevels(start, end, 0, shape->padded_depth,
-             const_cast<char*>(data) + Offset(start, 0),
-             writable_sums == nullptr ? nullptr : writable_sums + start,
-             scratch);
+  PackDepth(start, end, 0, shape->padded_depth,
+            const_cast<char*>(data) + Offset(start, 0),
+            writable_sums == nullptr ? nullptr : writable_sums + start,
+            scratch);
 }
 
-RUY_LIKE_HOT void PackedSide::PackLevels(std::ptrdiff_t start,
-                                         std::ptrdiff_t end,
-                                         std::ptrdiff_t level,
-                                         std::ptrdiff_t levels, void* panels,
-                                         std::int32_t* level_sums,
-                                         char* scratch) const {
+RUY_LIKE_HOT void PackedSide::PackDepth(std::ptrdiff_t start,
+                                        std::ptrdiff_t end, std::ptrdiff_t k,
+                                        std::ptrdiff_t depth, void* panels,
+                                        std::int32_t* pass_sums,
+                                        char* scratch) const {
   PackArgs args;
-  SetArgs(start, end, level, levels, panels, level_sums, &args);
+  SetArgs(start, end, k, depth, panels, pass_sums, &args);
   const PackTimer timer(&pack_ns);
   kernels::GroupPackArgs of_groups;
   if (groups != nullptr) {
@@ -207,26 +206,24 @@ RUY_LIKE_HOT void PackedSide::CallRoutine(const PackArgs& args,
 }
 
 RUY_LIKE_HOT void PackedSide::SetArgs(std::ptrdiff_t start, std::ptrdiff_t end,
-                                      std::ptrdiff_t level,
-                                      std::ptrdiff_t levels, void* panels,
-                                      std::int32_t* level_sums,
+                                      std::ptrdiff_t k, std::ptrdiff_t depth,
+                                      void* panels, std::int32_t* pass_sums,
                                       PackArgs* args) const {
   // The padding is at the end.
-  args->depth = std::min(levels, operand->depth - level);
+  args->depth = std::min(depth, operand->depth - k);
   const std::ptrdiff_t column_step =
       operand->depth_contiguous ? operand->stride : 1;
-  const std::ptrdiff_t level_step =
+  const std::ptrdiff_t depth_step =
       operand->depth_contiguous ? 1 : operand->stride;
-  args->src =
-      static_cast<const char*>(operand->data) +
-      BytesOf(operand->scalar, start * column_step + level * level_step);
+  args->src = static_cast<const char*>(operand->data) +
+              BytesOf(operand->scalar, start * column_step + k * depth_step);
   args->src_scalar = operand->scalar;
   args->depth_contiguous = operand->depth_contiguous;
   args->src_stride = operand->stride;
   args->width = end - start;
   args->dst = panels;
-  args->padded_depth = levels;
-  args->sums = level_sums;
+  args->padded_depth = depth;
+  args->sums = pass_sums;
 }
 
 }  // namespace ruy_like

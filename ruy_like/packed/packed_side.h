@@ -30,9 +30,9 @@ struct SideShape {
                  bool depth_contiguous);
 
   // Where to find columns from `start` (the first of a panel) on at depth
-  // `level`, a multiple of dot_width: an offset in bytes. `stride` is
-  // that of a PackedSide, or of panels of fewer levels.
-  std::ptrdiff_t Offset(std::ptrdiff_t start, std::ptrdiff_t level,
+  // `k`, a multiple of dot_width: an offset in bytes. `stride` is
+  // that of a PackedSide, or of panels of less depth.
+  std::ptrdiff_t Offset(std::ptrdiff_t start, std::ptrdiff_t k,
                         std::ptrdiff_t stride) const;
   // Size of a buffer for panels and sums as packed_operand.h draws it.
   std::size_t PackedBytes() const;
@@ -88,9 +88,9 @@ struct PackedSide {
   // and *packed point into it. Zeroes what Pack does not write.
   void PackTo(void* buffer, PackedData* packed);
 
-  std::ptrdiff_t Offset(std::ptrdiff_t start, std::ptrdiff_t level) const {
+  std::ptrdiff_t Offset(std::ptrdiff_t start, std::ptrdiff_t k) const {
     // The case of every small product, without a division.
-    return (start | level) == 0 ? 0 : shape->Offset(start, level, stride_bytes);
+    return (start | k) == 0 ? 0 : shape->Offset(start, k, stride_bytes);
   }
 
   // Packs columns [start, end), where `start` is the first of a panel, to
@@ -98,12 +98,12 @@ struct PackedSide {
   void Pack(std::ptrdiff_t start, std::ptrdiff_t end,
             char* scratch = nullptr) const;
 
-  // Packs levels [level, level + levels) of these columns as if they were the
+  // Packs elements [k, k + depth) of these columns as if they were the
   // whole padded depth: to `panels`, and their sums, unless that is null, to
-  // `level_sums`, which begins with column `start`.
-  void PackLevels(std::ptrdiff_t start, std::ptrdiff_t end,
-                  std::ptrdiff_t level, std::ptrdiff_t levels, void* panels,
-                  std::int32_t* level_sums, char* scratch = nullptr) const;
+  // `pass_sums`, which begins with column `start`.
+  void PackDepth(std::ptrdiff_t start, std::ptrdiff_t end, std::ptrdiff_t k,
+                 std::ptrdiff_t depth, void* panels, std::int32_t* pass_sums,
+                 char* scratch = nullptr) const;
 
   // For an operand without groups that is packed again and again: what
   // Pack(0, shape->width) tells the routine; then Pack, of the operand wherever
@@ -117,8 +117,8 @@ struct PackedSide {
     CallRoutine(*args, 0);
   }
 
-  void SetArgs(std::ptrdiff_t start, std::ptrdiff_t end, std::ptrdiff_t level,
-               std::ptrdiff_t levels, void* panels, std::int32_t* level_sums,
+  void SetArgs(std::ptrdiff_t start, std::ptrdiff_t end, std::ptrdiff_t k,
+               std::ptrdiff_t depth, void* panels, std::int32_t* pass_sums,
                kernels::PackArgs* args) const;
   void CallRoutine(const kernels::PackArgs& args, std::ptrdiff_t start) const;
   void MoveGroups(std::ptrdiff_t start, kernels::PackArgs* args,
@@ -126,8 +126,8 @@ struct PackedSide {
 
   const Operand* operand;
   const SideShape* shape;
-  // From panel to panel; in place from column to column, or from level to
-  // level if that is how it is read.
+  // From panel to panel; in place from column to column, or from depth to
+  // depth if that is how it is read.
   std::ptrdiff_t stride_bytes;
   // Where kernels read: packed panels, or the operand's own data.
   const char* data;

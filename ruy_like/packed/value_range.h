@@ -13,7 +13,7 @@ namespace ruy_like {
 // True if all elements of an 8-bit operand, which is not packed, are in the
 // range of kInt7 (scalar.h). Reads each element once, at about memory
 // bandwidth, up to the first run with other values. Gaps between columns (or
-// levels) are not read.
+// elements) are not read.
 bool HoldsInt7(const Operand& operand);
 
 }  // namespace ruy_like

@@ -22,9 +22,9 @@ std::uint32_t HashOfValues(const Operand& operand) {
   std::uint32_t hash = kBasis;
   for (std::ptrdiff_t i = 0; i < kSamples; ++i) {
     const std::ptrdiff_t col = operand.width * i / kSamples;
-    const std::ptrdiff_t level = operand.depth * i / kSamples;
-    const std::ptrdiff_t outer = operand.depth_contiguous ? col : level;
-    const std::ptrdiff_t inner = operand.depth_contiguous ? level : col;
+    const std::ptrdiff_t k = operand.depth * i / kSamples;
+    const std::ptrdiff_t outer = operand.depth_contiguous ? col : k;
+    const std::ptrdiff_t inner = operand.depth_contiguous ? k : col;
     const auto* const element =
         static_cast<const unsigned char*>(operand.data) +
         (outer * operand.stride + inner) * bytes;
@@ -33,7 +33,7 @@ std::uint32_t HashOfValues(const Operand& operand) {
   return hash;
 }
 
-// Columns or levels that lie so far apart share few sets of L1.
+// Columns or rows that lie so far apart share few sets of L1.
 bool HasStrideOf4KiB(const Operand& operand) {
   constexpr std::ptrdiff_t kPage = 4096, kManyVectors = 16;
   return (operand.depth_contiguous ? operand.width : operand.depth) >=

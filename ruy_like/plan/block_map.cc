@@ -53,38 +53,38 @@ ptrdiff_t RowUnit(const BlockMapParams& params) {
                        : unit;
 }
 
-// Levels per pass. Must not look at rows, cols or the threads; see the header.
+// Depth of a pass. Must not look at rows, cols or the threads; see the header.
 //
 // The whole depth, as long as one rhs panel is not much larger than L1d; else
 // even passes for which it fits. But a pass must read at least kMinReads times
 // as many operand bytes as it moves accumulator bytes, which matters for AMX:
-// 32x32 accumulators per 64 bytes a level. There it has not been measured.
+// 32x32 accumulators per 64 bytes of a depth. There it has not been measured.
 //
 // Where splitting can be avoided a panel may be larger, up to 4/3 of L1d.
 ptrdiff_t DepthBlock(const BlockMapParams& params, const Caches& caches) {
   constexpr int kMinReads = 64;
   const ptrdiff_t depth = params.depth;
   if (params.depth_multiple == 0 || params.keeps_depth) return depth;
-  const auto level_bytes = [](int columns, double element_bytes) {
+  const auto depth_bytes = [](int columns, double element_bytes) {
     return std::max<ptrdiff_t>(1,
                                static_cast<ptrdiff_t>(columns * element_bytes));
   };
-  const ptrdiff_t lhs_level =
-      level_bytes(params.tile_rows, params.lhs_element_bytes);
-  const ptrdiff_t rhs_level =
-      level_bytes(params.tile_cols, params.rhs_element_bytes);
+  const ptrdiff_t lhs_bytes =
+      depth_bytes(params.tile_rows, params.lhs_element_bytes);
+  const ptrdiff_t rhs_bytes =
+      depth_bytes(params.tile_cols, params.rhs_element_bytes);
   const ptrdiff_t accum_bytes = static_cast<ptrdiff_t>(params.tile_rows) *
                                 params.tile_cols * params.accum_bytes;
   const ptrdiff_t floor =
-      CeilDiv(2 * kMinReads * accum_bytes, lhs_level + rhs_level);
-  const ptrdiff_t fit = std::max<ptrdiff_t>(3, caches.l1d / rhs_level);
+      CeilDiv(2 * kMinReads * accum_bytes, lhs_bytes + rhs_bytes);
+  const ptrdiff_t fit = std::max<ptrdiff_t>(3, caches.l1d / rhs_bytes);
   const ptrdiff_t most = std::max(floor, depth <= fit / 3 * 4 ? depth : fit);
   // Even passes, of whole cache lines of whatever is packed: else 64x16384x64
   // loses 2% (int8, not cached).
   constexpr ptrdiff_t kLine = 64;
-  const ptrdiff_t levels = CeilDiv(depth, CeilDiv(depth, most));
+  const ptrdiff_t pass_depth = CeilDiv(depth, CeilDiv(depth, most));
   const ptrdiff_t multiple = Unit(params.depth_multiple, kLine);
-  return std::min(CeilDiv(levels, multiple) * multiple, depth);
+  return std::min(CeilDiv(pass_depth, multiple) * multiple, depth);
 }
 
 // Counted in units.
@@ -99,12 +99,12 @@ Grid GridOf(const BlockMapParams& params, const BlockMap& map) {
 
 // As many units of one side as fit `bytes`, but at least one. A last unit that
 // the matrix has only a part of counts as that part.
-ptrdiff_t FitUnits(ptrdiff_t size, ptrdiff_t unit, double level_bytes,
+ptrdiff_t FitUnits(ptrdiff_t size, ptrdiff_t unit, double depth_bytes,
                    ptrdiff_t bytes) {
-  if (static_cast<double>(size) * level_bytes <= static_cast<double>(bytes)) {
+  if (static_cast<double>(size) * depth_bytes <= static_cast<double>(bytes)) {
     return CeilDiv(size, unit);
   }
-  return UnitsWithin(bytes, static_cast<double>(unit) * level_bytes);
+  return UnitsWithin(bytes, static_cast<double>(unit) * depth_bytes);
 }
 
 // The largest block, or piece of one, whose panels fit the caches. The rhs gets
@@ -203,8 +203,8 @@ ptrdiff_t EvenBlocksAtLeast(ptrdiff_t units, ptrdiff_t blocks) {
   return tight == blocks ? blocks : CeilDiv(units, units / blocks);
 }
 
-// Estimates the threads' time, in multiply-adds per level, for a split. Only
-// decides between similar ones, so it need not be precise.
+// Estimates the threads' time, in multiply-adds per unit of depth, for a split.
+// Only decides between similar ones, so it need not be precise.
 class CostModel {
  public:
   CostModel(const BlockMapParams& params, const BlockMap& map, const Grid& grid)

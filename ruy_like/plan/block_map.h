@@ -129,7 +129,7 @@ struct BlockMap {
   // first row and column on: multiples of the units; else the block's sizes.
   bool in_pieces;
   std::ptrdiff_t piece_rows, piece_cols;
-  // Levels per pass: the whole depth, or a multiple of depth_multiple. The last
+  // Depth of a pass: the whole depth, or a multiple of depth_multiple. The last
   // pass may have fewer.
   std::ptrdiff_t depth_block;
   // Columns of blocks in a slice, all of which is walked before the next one;

@@ -70,8 +70,8 @@ void AddGroups(const TrMulParams& params, KernelQuery* query) {
     const PackedOperand* const weights = params.side[side].packed;
     if (weights == nullptr) continue;
     const GroupShape& shape = GroupImageOf(*weights).group_shape;
-    query->group_levels = kernels::kGroupStepLevels * shape.sizes.group_steps;
-    query->level_span = shape.level_span;
+    query->group_depth = kernels::kGroupStepDepth * shape.sizes.group_steps;
+    query->table_span = shape.table_span;
     // Activations that are gathered are not read in place.
     if (shape.has_depth_order) query->depth_contiguous[Other(side)] = false;
   }

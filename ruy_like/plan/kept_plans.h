@@ -58,7 +58,7 @@ class KeptPlans final {
   std::uint32_t generation() const { return generation_; }
   void StartGeneration() { ++generation_; }
 
-  // What For() returned last. Callers try it first, which saves waiting for the
+  // For()'s last result. Callers try it first, which saves waiting for the
   // hash: some 3% of the time of a small repeated product (Zen 4).
   KeptPlan* last() { return last_; }
   KeptPlan* For(const QueryKey& key) {

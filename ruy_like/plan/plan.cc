@@ -71,7 +71,7 @@ void SetGroups(const KernelQuery& query, const Kernel& kernel,
                        kernel.rhs.scalar == query.scalar.rhs &&
                        query.depth_contiguous.rhs &&
                        query.depth % kernel.rhs.depth_multiple == 0;
-  shape->SetGroups(CeilDiv(query.depth, query.group_levels), is_form,
+  shape->SetGroups(CeilDiv(query.depth, query.group_depth), is_form,
                    query.depth_contiguous.rhs);
 }
 
@@ -282,7 +282,7 @@ void MakePlan(const KernelQuery& query, const KernelChoice& choice,
     side_plan.shape = SideShape(kernel, side, seen.scalar[side], seen.depth,
                                 side == Side::kLhs ? seen.rows : seen.cols);
     side_plan.source = SourceOf(seen, kernel, side);
-    if (side == Side::kRhs && seen.group_levels != 0) {
+    if (side == Side::kRhs && seen.group_depth != 0) {
       SetGroups(seen, kernel, &side_plan.shape);
     }
   }

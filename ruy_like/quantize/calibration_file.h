@@ -63,8 +63,8 @@ struct Calibration {
 // below 2^62, and those in bins with the zeros are all finite ones.
 //
 // What is read back is equal, bit for bit: an observer goes on as if it had
-// never been saved. Reading is strict, takes memory of a few times the text,
-// and never more stack for deeper nesting. Text of more than
+// never been saved. Reading is strict, takes memory of a few times the
+// text, and never more stack for deeper nesting. Text of more than
 // kMaxCalibrationBytes is refused.
 //
 // Errors of all functions here: InvalidArgument for tensors or text that are

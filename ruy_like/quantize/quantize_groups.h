@@ -37,16 +37,16 @@ struct QuantizedGroups {
 
 // How QuantizeGroups chooses a group's scale.
 enum class GroupScaleSearch : std::uint8_t {
-  kNone,  // the one that maps the greatest magnitude onto the last level
+  kNone,  // the one that maps the greatest magnitude onto the last code
   kMse,   // of that one and some nearby, the one with the least sum of squared
           // errors
 };
 
-// Symmetric levels, rounded to nearest, of rows x depth weights in either
+// Symmetric codes, rounded to nearest, of rows x depth weights in either
 // order:
 //
 //   scale = max |w| / 7 (4 bits), / 127 (8 bits)
-//   level = clamp(rint(w / scale), -8, 7 or -127, 127) + zero point
+//   code = clamp(rint(w / scale), -8, 7 or -127, 127) + zero point
 //
 // with zero point 8 for 4 bits and 0 for 8 bits. group_size as in GroupWeights.
 // InvalidArgument for other bits, a bad group size, a matrix that is not valid
@@ -63,9 +63,9 @@ enum class GgmlType : std::uint8_t {
   kQ5_0,    // 32, 22: 8 bits here
   kQ5_1,    // 32, 24: 8 bits here, with a minimum
   kQ8_0,    // 32, 34
-  kQ2_0,    // 64, 18: levels -1 to 2
+  kQ2_0,    // 64, 18: values -1 to 2
   kTQ2_0,   // 256, 66: the same, ternary
-  kIQ4_NL,  // 32, 18: a table of 16 levels
+  kIQ4_NL,  // 32, 18: a table of 16 values
   kMXFP4,   // 32, 17: E2M1, whose scales are powers of two
   kNVFP4,  // 64, 36: E2M1 with E4M3 scales of 16; the tensor's own scale is the
            // caller's to apply
@@ -77,7 +77,7 @@ enum class GgmlType : std::uint8_t {
 //
 // All but Q4_1 and Q5_1 stand for the same numbers as there. With a minimum a
 // weight is scale * code + minimum, which integer zero points are only near to:
-// codes become levels 16 apart (of 5 bits 8; half of that where zero points
+// codes become values 16 apart (of 5 bits 8; half of that where zero points
 // would leave int8), with scales that many times smaller, so that minima are
 // off by at most 1/32 (1/16, 1/8) of a step, or by nothing where whole zero
 // points say them. Where some block's values are so far from 0 that no zero

@@ -16,9 +16,9 @@ double AmxNs(std::ptrdiff_t rows, std::ptrdiff_t depth, std::ptrdiff_t cols) {
   const double blocks = slices * short_blocks + (rest == 0   ? 0
                                                  : rest > 16 ? short_blocks
                                                              : tall_blocks);
-  const double levels = static_cast<double>(CeilDiv(depth, 64)) * 64;
+  const double padded_depth = static_cast<double>(CeilDiv(depth, 64)) * 64;
   const double last_slice = rest == 0 || rest > 16 ? 0 : 400;
-  return 300 + last_slice + blocks * std::max(200.0, levels / 2.15);
+  return 300 + last_slice + blocks * std::max(200.0, padded_depth / 2.15);
 }
 
 double VnniNs(std::ptrdiff_t rows, std::ptrdiff_t depth, std::ptrdiff_t cols) {

@@ -15,10 +15,10 @@ namespace ruy_like {
 // Nanoseconds of a product on tiles, without checks and packing, which both
 // paths have alike. A call takes 300: configuration 202 cycles, release 16, one
 // epilogue and its stores that overlap with nothing. A block of 1024 results
-// takes at least 200, for its epilogue and waiting; above 384 levels its
-// products take longer, a cycle a level (64 per step of 64) at 2.15 GHz. A last
-// slice of at most 16 columns takes 400 more. That was measured once, at 48^3,
-// with slower code than the kernel's.
+// takes at least 200, for its epilogue and waiting; above depth 384 its
+// products take longer, 64 cycles per step of depth 64, at 2.15 GHz. A last
+// slice of at most 16 columns takes 400 more. That was measured once, at
+// 48^3, with slower code than the kernel's.
 //
 //            32^3  48^3   64x32x64  64^3  96^3  128^3
 //   here      500  1300       1100  1100  2100   3500

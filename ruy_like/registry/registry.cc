@@ -63,9 +63,10 @@ bool KeepsItsLhs(const Kernel& kernel, const KernelQuery& query) {
 bool RowMajorPays(const Kernel& kernel, const KernelQuery& query) {
   // Bytes packed per ns, within L2 and beyond.
   constexpr double kL2Bytes = 2 << 20, kWithinL2 = 31, kBeyondL2 = 10;
-  const int levels = kernel.row_major_levels;
-  if (levels == 0 || levels == kernels::kNotRowMajor) return levels == 0;
-  if (NeedsInt7(kernel)) return query.depth >= levels;
+  const int row_major_depth = kernel.row_major_depth;
+  if (row_major_depth == 0 || row_major_depth == kernels::kNotRowMajor)
+    return row_major_depth == 0;
+  if (NeedsInt7(kernel)) return query.depth >= row_major_depth;
   if (query.cached.lhs || query.cols <= query.rows) return false;
   // Tiles take longer to read the wide side again (doc/amx.md).
   if (kernel.multiplies_tiles && query.rows > kernel.tile_rows) return false;
@@ -78,7 +79,7 @@ bool RowMajorPays(const Kernel& kernel, const KernelQuery& query) {
   const double rate = cols * bytes > kL2Bytes ? kBeyondL2 : kWithinL2;
   // For each column, in multiply-adds.
   const double saved = (1 - rows / cols) * bytes / rate * kernel.macs_per_ns;
-  return saved > padded * levels + (padded - rows) * depth;
+  return saved > padded * row_major_depth + (padded - rows) * depth;
 }
 
 // True if panels can be made of elements of that type of the kernel's family:
@@ -111,15 +112,15 @@ const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
     return "zero points of rows or columns ask for sums, which packing makes";
   }
   if (kernel.min_group_elements != 0 &&
-      !HasAtLeast(kernel.min_group_elements, query.cols, query.group_levels)) {
+      !HasAtLeast(kernel.min_group_elements, query.cols, query.group_depth)) {
     return "too few columns for groups that short";
   }
   if (query.rows > kernel.max_rows) return "too many rows";
-  if (query.group_levels > kernel.max_group_levels) {
+  if (query.group_depth > kernel.max_group_depth) {
     return "sums of its groups would overflow";
   }
-  if (query.level_span > kernel.max_level_span) {
-    return "the levels of its table are too far apart";
+  if (query.table_span > kernel.max_table_span) {
+    return "the values of its table are too far apart";
   }
   if (kernel.for_kept_lhs && !IsKept(query, Side::kLhs)) {
     return "its panels are those of a lhs that is kept packed";
@@ -136,8 +137,8 @@ const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
     return "the sides are about equally narrow";
   }
   // It adds up the lanes of each result, which takes as long as packing so many
-  // levels (doc/tuning.md).
-  if (kernel.kind == KernelKind::kNarrowInPlace && !kernel.lhs.by_level &&
+  // elements (doc/tuning.md).
+  if (kernel.kind == KernelKind::kNarrowInPlace && !kernel.lhs.by_depth &&
       !kernel.rhs.in_place && InfoOf(kernel.family).accum == Scalar::kI32 &&
       query.depth < 32 + 20 * query.cols) {
     return "too shallow for so many columns in place";
@@ -163,8 +164,8 @@ const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
       continue;
     }
     if (query.depth == 0) return "depth 0 cannot be read in place";
-    if (query.depth_contiguous[side] == format.by_level) {
-      return format.by_level
+    if (query.depth_contiguous[side] == format.by_depth) {
+      return format.by_depth
                  ? "the side read in place is contiguous along depth"
                  : "the side read in place is not contiguous along depth";
     }

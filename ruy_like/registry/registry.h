@@ -37,8 +37,8 @@ inline std::uint8_t SwappedNeeds(std::uint8_t needs) {
   return static_cast<std::uint8_t>(swaps ? needs ^ kSums : needs);
 }
 
-// What selection depends on. Rows, columns and sides are as the caller of Mul
-// sees them.
+// What selection depends on. Rows, columns and sides are as the
+// caller of Mul sees them.
 struct KernelQuery {
   Family family;
   FloatSums float_sums = FloatSums::kInOrder;
@@ -56,11 +56,11 @@ struct KernelQuery {
   // PackedLayout's kernel_format of an operand that the caller has packed, else
   // null.
   SidePair<const kernels::PanelFormat*> packed = {nullptr, nullptr};
-  // Levels of a group of weights with group scales (the last group may have
+  // Depth of a group of weights with group scales (the last group may have
   // fewer); else 0.
-  std::ptrdiff_t group_levels = 0;
-  // How far a table's greatest level is from its least one.
-  std::uint8_t level_span = 0;
+  std::ptrdiff_t group_depth = 0;
+  // How far a table's greatest value is from its least one.
+  std::uint8_t table_span = 0;
 };
 
 // All fields of a query, the small ones in one number: queries are the same if
@@ -68,13 +68,13 @@ struct KernelQuery {
 // that were just stored one by one stall a wider comparison on store
 // forwarding.
 struct QueryKey {
-  std::ptrdiff_t rows, cols, depth, group_levels;
+  std::ptrdiff_t rows, cols, depth, group_depth;
   std::uint64_t small_fields;
   SidePair<const kernels::PanelFormat*> packed;
 
   bool operator==(const QueryKey& other) const {
     return rows == other.rows && cols == other.cols && depth == other.depth &&
-           group_levels == other.group_levels &&
+           group_depth == other.group_depth &&
            small_fields == other.small_fields &&
            packed.lhs == other.packed.lhs && packed.rhs == other.packed.rhs;
   }
@@ -96,10 +96,10 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline QueryKey KeyOf(const KernelQuery& query) {
   append(1, query.cached.lhs);
   append(1, query.cached.rhs);
   append(1, query.dst_col_major);
-  append(8, query.level_span);
+  append(8, query.table_span);
   append(3, query.post_op_needs);
-  return {query.rows,         query.cols, query.depth,
-          query.group_levels, small,      query.packed};
+  return {query.rows,        query.cols, query.depth,
+          query.group_depth, small,      query.packed};
 }
 
 // The query as a kernel sees it when the sides are swapped.

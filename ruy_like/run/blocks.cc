@@ -63,7 +63,7 @@ RUY_LIKE_HOT void Product::Work(int thread) {
 
 // The epilogue begins with the piece.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void Product::SetKernelArgs(
-    const BlockExtent& piece, Levels levels, Panels lhs, Panels rhs,
+    const BlockExtent& piece, DepthRange range, Panels lhs, Panels rhs,
     const EpilogueArgs& epilogue, char* accum, KernelArgs* args) const {
   args->lhs = lhs.data;
   args->rhs = rhs.data;
@@ -71,9 +71,9 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void Product::SetKernelArgs(
   args->rhs_stride_bytes = rhs.stride_bytes;
   args->rows = piece.end_row - piece.start_row;
   args->cols = piece.end_col - piece.start_col;
-  args->depth = levels.count;
-  args->first_pass = levels.start == 0;
-  args->last_pass = levels.start + levels.count == plan_->kernel_depth;
+  args->depth = range.count;
+  args->first_pass = range.start == 0;
+  args->last_pass = range.start + range.count == plan_->kernel_depth;
   args->accum = accum;
   args->epilogue = &epilogue;
 }
@@ -87,10 +87,10 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void Product::CallKernel(
 }
 
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void Product::RunKernel(
-    const BlockExtent& piece, Levels levels, Panels lhs, Panels rhs,
+    const BlockExtent& piece, DepthRange range, Panels lhs, Panels rhs,
     const EpilogueArgs& epilogue, char* accum) const {
   KernelArgs args;
-  SetKernelArgs(piece, levels, lhs, rhs, epilogue, accum, &args);
+  SetKernelArgs(piece, range, lhs, rhs, epilogue, accum, &args);
   kernels::GroupArgs groups;
   if (HasGroups()) {
     groups = GroupsAt(piece);
@@ -100,13 +100,13 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void Product::RunKernel(
 }
 
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void Product::RunPiece(
-    const BlockExtent& piece, Levels levels, Panels lhs, Panels rhs,
+    const BlockExtent& piece, DepthRange range, Panels lhs, Panels rhs,
     const EpilogueArgs& epilogue, char* accum, char* scratch) const {
-  const bool is_last = levels.start + levels.count == plan_->kernel_depth;
+  const bool is_last = range.start + range.count == plan_->kernel_depth;
   if (ABSL_PREDICT_FALSE(plan_->post_ops != nullptr) && is_last) {
-    return RunWithPostOps(piece, levels, lhs, rhs, epilogue, accum, scratch);
+    return RunWithPostOps(piece, range, lhs, rhs, epilogue, accum, scratch);
   }
-  RunKernel(piece, levels, lhs, rhs, epilogue, accum);
+  RunKernel(piece, range, lhs, rhs, epilogue, accum);
 }
 
 // Accumulators as they are.
@@ -131,12 +131,12 @@ void WriteTo(void* tile, Scalar scalar, ptrdiff_t stride,
 // The last pass of a piece, a tile at a time. A table replaces bytes of all of
 // the piece: kernels take half a time more for tiles than for pieces.
 ABSL_ATTRIBUTE_NOINLINE void Product::RunWithPostOps(
-    const BlockExtent& piece, Levels levels, Panels lhs, Panels rhs,
+    const BlockExtent& piece, DepthRange range, Panels lhs, Panels rhs,
     const EpilogueArgs& epilogue, char* accum, char* scratch) const {
   const Plan& plan = *plan_;
   kernels::PostOpArgs args;
   if (params_.post_ops.table != nullptr) {
-    RunKernel(piece, levels, lhs, rhs, epilogue, accum);
+    RunKernel(piece, range, lhs, rhs, epilogue, accum);
     args.rows = piece.end_row - piece.start_row;
     args.cols = piece.end_col - piece.start_col;
     args.tile = nullptr;
@@ -173,7 +173,7 @@ ABSL_ATTRIBUTE_NOINLINE void Product::RunWithPostOps(
       EpilogueArgs to_tile = of_part;
       WriteTo(scratch + plan.tile_at, args.tile_scalar, args.tile_stride,
               &to_tile);
-      RunKernel(part, levels,
+      RunKernel(part, range,
                 {lhs.data + side_.lhs.shape->Offset(row - piece.start_row, 0,
                                                     lhs.stride_bytes),
                  lhs.stride_bytes},
@@ -346,36 +346,37 @@ RUY_LIKE_HOT void Product::RunSeries(const Addresses& first,
 void Product::RunInPieces(const BlockExtent& block, char* scratch) const {
   const BlockMap& map = plan_->map;
   const ptrdiff_t depth = plan_->kernel_depth;
-  for (ptrdiff_t level = 0; level < depth; level += map.depth_block) {
-    const Levels levels = {level, std::min(map.depth_block, depth - level)};
+  for (ptrdiff_t k = 0; k < depth; k += map.depth_block) {
+    const DepthRange range = {k, std::min(map.depth_block, depth - k)};
     char* accum = map.depth_block < depth ? scratch : nullptr;
     for (ptrdiff_t row = block.start_row; row < block.end_row;
          row += map.piece_rows) {
-      accum = RunRowOfPieces(block, row, levels, accum, scratch);
+      accum = RunRowOfPieces(block, row, range, accum, scratch);
     }
   }
 }
 
 // Returns the accumulators of the next row of pieces.
 char* Product::RunRowOfPieces(const BlockExtent& block, ptrdiff_t first_row,
-                              Levels levels, char* accum, char* scratch) const {
+                              DepthRange range, char* accum,
+                              char* scratch) const {
   const BlockMap& map = plan_->map;
   BlockExtent piece;
   piece.start_row = first_row;
   piece.end_row = std::min(first_row + map.piece_rows, block.end_row);
   if (source_.lhs == SideSource::kPackedByBlock) {
-    PackPiece(Side::kLhs, block.start_row, first_row, piece.end_row, levels,
+    PackPiece(Side::kLhs, block.start_row, first_row, piece.end_row, range,
               scratch);
   }
   const Panels lhs =
-      PanelsOf(Side::kLhs, block.start_row, first_row, levels, scratch);
+      PanelsOf(Side::kLhs, block.start_row, first_row, range, scratch);
   for (ptrdiff_t col = block.start_col; col < block.end_col;
        col += map.piece_cols) {
     piece.start_col = col;
     piece.end_col = std::min(col + map.piece_cols, block.end_col);
     if (source_.rhs == SideSource::kPackedByBlock &&
         first_row == block.start_row) {
-      PackPiece(Side::kRhs, block.start_col, col, piece.end_col, levels,
+      PackPiece(Side::kRhs, block.start_col, col, piece.end_col, range,
                 scratch);
     }
     EpilogueSides sides;
@@ -395,8 +396,8 @@ char* Product::RunRowOfPieces(const BlockExtent& block, ptrdiff_t first_row,
         sides.zeros.rhs_sums = epilogue.rhs_sums;
       }
     }
-    RunPiece(piece, levels, lhs,
-             PanelsOf(Side::kRhs, block.start_col, col, levels, scratch),
+    RunPiece(piece, range, lhs,
+             PanelsOf(Side::kRhs, block.start_col, col, range, scratch),
              epilogue, accum, scratch);
     if (accum != nullptr) {
       accum += PieceAccumBytes(*plan_->choice.kernel, piece.end_row - first_row,
@@ -408,17 +409,17 @@ char* Product::RunRowOfPieces(const BlockExtent& block, ptrdiff_t first_row,
 
 // Columns from `start` on, where the block's first one is `origin`.
 Product::Panels Product::PanelsOf(Side side, ptrdiff_t origin, ptrdiff_t start,
-                                  Levels levels, char* scratch) const {
+                                  DepthRange range, char* scratch) const {
   const PackedSide& packed = side_[side];
   if (source_[side] != SideSource::kPackedByBlock) {
-    return {packed.data + packed.Offset(start, levels.start),
+    return {packed.data + packed.Offset(start, range.start),
             packed.stride_bytes};
   }
   // With the padding at the end of the depth.
   const ptrdiff_t stride =
       PanelBytes(*packed.shape->format,
                  std::min(plan_->map.depth_block,
-                          packed.shape->padded_depth - levels.start));
+                          packed.shape->padded_depth - range.start));
   const char* const panels = scratch + plan_->side[side].panels_at;
   // Each row of pieces overwrites the lhs panels of the one before.
   return side == Side::kLhs || !KeepsRhs(plan_->map)
@@ -428,14 +429,14 @@ Product::Panels Product::PanelsOf(Side side, ptrdiff_t origin, ptrdiff_t start,
 }
 
 void Product::PackPiece(Side side, ptrdiff_t origin, ptrdiff_t start,
-                        ptrdiff_t end, Levels levels, char* scratch) const {
+                        ptrdiff_t end, DepthRange range, char* scratch) const {
   const PackedSide& packed = side_[side];
   const ptrdiff_t count = std::min(plan_->map.depth_block,
-                                   packed.shape->padded_depth - levels.start);
+                                   packed.shape->padded_depth - range.start);
   char* const panels =
-      const_cast<char*>(PanelsOf(side, origin, start, levels, scratch).data);
+      const_cast<char*>(PanelsOf(side, origin, start, range, scratch).data);
   if (!BlockHasSums(side)) {
-    packed.PackLevels(start, end, levels.start, count, panels, nullptr);
+    packed.PackDepth(start, end, range.start, count, panels, nullptr);
     return;
   }
   // Unsigned: sums wrap.
@@ -443,10 +444,10 @@ void Product::PackPiece(Side side, ptrdiff_t origin, ptrdiff_t start,
                                                       (start - origin));
   auto* const pass_sums =
       reinterpret_cast<std::int32_t*>(scratch + plan_->side[side].pass_sums_at);
-  packed.PackLevels(start, end, levels.start, count, panels, pass_sums);
+  packed.PackDepth(start, end, range.start, count, panels, pass_sums);
   for (ptrdiff_t i = 0; i < end - start; ++i) {
     const auto pass_sum = static_cast<std::uint32_t>(pass_sums[i]);
-    sums[i] = levels.start == 0 ? pass_sum : sums[i] + pass_sum;
+    sums[i] = range.start == 0 ? pass_sum : sums[i] + pass_sum;
   }
 }
 

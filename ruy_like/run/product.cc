@@ -202,11 +202,11 @@ void Product::InitGroups() {
   const kernels::Kernel& kernel = *plan_->choice.kernel;
   const GroupImage& weights = GroupImageOf(*params_.side.lhs.packed);
   const GroupShape& shape = weights.group_shape;
-  const bool widens_nibbles = !shape.LevelsAreInt8() && WidensLhs(kernel);
-  // The number that is added to levels as the kernel multiplies them.
+  const bool widens_nibbles = !shape.ValuesAreInt8() && WidensLhs(kernel);
+  // The number that is added to values as the kernel multiplies them.
   const bool is_signed = kernel.lhs.scalar == Scalar::kI8;
-  const int added = kernel.max_level_span != kernels::kNoLimit
-                        ? -shape.least_level - (is_signed ? 127 : 0)
+  const int added = kernel.max_table_span != kernels::kNoLimit
+                        ? -shape.least_value - (is_signed ? 127 : 0)
                     : is_signed ? 0
                                 : kAddedToInt8;
   groups_ = {};
@@ -214,9 +214,9 @@ void Product::InitGroups() {
   groups_.scales = weights.scales;
   groups_.scale_type = shape.scale_type;
   groups_.zeros = widens_nibbles ? nullptr : weights.zeros;
-  groups_.zero_excess = shape.LevelsAreInt8() ? kAddedToInt8 - added : 0;
+  groups_.zero_excess = shape.ValuesAreInt8() ? kAddedToInt8 - added : 0;
   groups_.table = group_packing_.table;
-  groups_.word_steps = kernels::WordStepsOf(shape.by_table ? shape.level_span
+  groups_.word_steps = kernels::WordStepsOf(shape.by_table ? shape.table_span
                                             : weights.zeros != nullptr
                                                 ? kernels::kGroupGreatestShifted
                                                 : 15);

@@ -158,8 +158,8 @@ class Product final {
                  std::ptrdiff_t count) const;
 
  private:
-  // Levels of a pass over depth.
-  struct Levels {
+  // The range of depth of a pass.
+  struct DepthRange {
     std::ptrdiff_t start, count;
   };
   // Panels that a kernel may read.
@@ -215,7 +215,7 @@ class Product final {
 
   // In blocks.cc.
   std::ptrdiff_t NextBlock();
-  void SetKernelArgs(const BlockExtent& piece, Levels levels, Panels lhs,
+  void SetKernelArgs(const BlockExtent& piece, DepthRange range, Panels lhs,
                      Panels rhs, const kernels::EpilogueArgs& epilogue,
                      char* accum, kernels::KernelArgs* args) const;
   void CallKernel(const kernels::KernelArgs& args) const;
@@ -229,22 +229,22 @@ class Product final {
                     std::ptrdiff_t end, char* scratch);
   kernels::GroupArgs GroupsAt(const BlockExtent& piece) const;
   bool HasGroups() const { return params_.family == Family::kGroupScaled; }
-  void RunKernel(const BlockExtent& piece, Levels levels, Panels lhs,
+  void RunKernel(const BlockExtent& piece, DepthRange range, Panels lhs,
                  Panels rhs, const kernels::EpilogueArgs& epilogue,
                  char* accum) const;
-  void RunPiece(const BlockExtent& piece, Levels levels, Panels lhs, Panels rhs,
-                const kernels::EpilogueArgs& epilogue, char* accum,
+  void RunPiece(const BlockExtent& piece, DepthRange range, Panels lhs,
+                Panels rhs, const kernels::EpilogueArgs& epilogue, char* accum,
                 char* scratch) const;
-  void RunWithPostOps(const BlockExtent& piece, Levels levels, Panels lhs,
+  void RunWithPostOps(const BlockExtent& piece, DepthRange range, Panels lhs,
                       Panels rhs, const kernels::EpilogueArgs& epilogue,
                       char* accum, char* scratch) const;
   void RunInPieces(const BlockExtent& block, char* scratch) const;
   char* RunRowOfPieces(const BlockExtent& block, std::ptrdiff_t first_row,
-                       Levels levels, char* accum, char* scratch) const;
+                       DepthRange range, char* accum, char* scratch) const;
   Panels PanelsOf(Side side, std::ptrdiff_t origin, std::ptrdiff_t start,
-                  Levels levels, char* scratch) const;
+                  DepthRange range, char* scratch) const;
   void PackPiece(Side side, std::ptrdiff_t origin, std::ptrdiff_t start,
-                 std::ptrdiff_t end, Levels levels, char* scratch) const;
+                 std::ptrdiff_t end, DepthRange range, char* scratch) const;
   bool BlockHasSums(Side side) const;
   std::int32_t* BlockSums(Side side, char* scratch) const;
 

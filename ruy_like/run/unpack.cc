@@ -27,9 +27,9 @@ void UnpackElements(const PackedOperand& packed, Convert convert, To* dst) {
     const T* const first = panels +
                            column / format.width * format.width * padded_depth +
                            column % format.width * format.dot_width;
-    for (std::ptrdiff_t level = 0; level < packed.depth; ++level) {
-      const std::ptrdiff_t dot = level / format.dot_width;
-      const std::ptrdiff_t in_dot = level % format.dot_width;
+    for (std::ptrdiff_t k = 0; k < packed.depth; ++k) {
+      const std::ptrdiff_t dot = k / format.dot_width;
+      const std::ptrdiff_t in_dot = k % format.dot_width;
       const T value =
           first[dot * format.width * format.dot_width + (in_dot ^ swap)];
       *dst++ = static_cast<To>(convert(value));

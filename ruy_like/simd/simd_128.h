@@ -133,9 +133,9 @@ struct Simd128 {
   }
 
   // Elements of kBytes bytes, 1 or 2, of four columns, 4 bytes of each: those
-  // of one level side by side.
+  // of one depth side by side.
   template <int kBytes>
-  static RUY_LIKE_ALWAYS_INLINE Int SplitLevels(Int x) {
+  static RUY_LIKE_ALWAYS_INLINE Int SplitDepth(Int x) {
     if constexpr (kBytes == 1) {
       typedef int8_t Bytes __attribute__((vector_size(16)));
       const Bytes bytes = reinterpret_cast<Bytes>(x);

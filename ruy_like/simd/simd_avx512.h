@@ -296,7 +296,7 @@ struct Simd512 {
   static RUY_LIKE_ALWAYS_INLINE void TransposeLines(Float* m) {
     RUY_LIKE_UNROLL
     for (int i = 0; i < kLanes; i += 4) TransposeParts(m + i);
-    // m[4 * g + i] has levels i, i + 4, ... of rows 4g to 4g + 3.
+    // m[4 * g + i] has elements i, i + 4, ... of rows 4g to 4g + 3.
     RUY_LIKE_UNROLL
     for (int i = 0; i < 4; ++i) {
       const Float a = _mm512_shuffle_f32x4(m[i], m[4 + i], 0x88);

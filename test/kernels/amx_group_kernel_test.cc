@@ -65,7 +65,7 @@ struct KernelCall {
              const GroupKind& kind, Rng* rng)
       : KernelCall(rows, cols, sizes, kind,
                    (rows + 15) / 16 * sizes.groups * 16,
-                   StepsOf(sizes) * kGroupStepLevels,
+                   StepsOf(sizes) * kGroupStepDepth,
                    8 * static_cast<ptrdiff_t>(rng->Between(0, 2)), rng) {}
 
   template <typename T>
@@ -149,8 +149,8 @@ struct KernelCall {
   }
 
   float ExpectedElement(ptrdiff_t row, int col) {
-    const std::uint8_t* level = codes.as<std::uint8_t>() +
-                                row / 16 * args.lhs_stride_bytes + row % 16 * 4;
+    const std::uint8_t* code = codes.as<std::uint8_t>() +
+                               row / 16 * args.lhs_stride_bytes + row % 16 * 4;
     const std::int8_t* activation =
         activations.as<std::int8_t>() + col * args.rhs_stride_bytes;
     float f = 0;
@@ -159,11 +159,11 @@ struct KernelCall {
                                   ? groups.sizes.group_steps
                                   : groups.sizes.last_group_steps;
       std::int64_t acc = 0;
-      for (ptrdiff_t k = 0; k < steps * kGroupStepLevels; ++k) {
-        acc += level[k / 4 * 64 + k % 4] * activation[k];
+      for (ptrdiff_t k = 0; k < steps * kGroupStepDepth; ++k) {
+        acc += code[k / 4 * 64 + k % 4] * activation[k];
       }
-      level += steps * 128;
-      activation += steps * kGroupStepLevels;
+      code += steps * 128;
+      activation += steps * kGroupStepDepth;
       const ptrdiff_t of_row =
           (row / 16 * groups.sizes.groups + group) * 16 + row % 16;
       const ptrdiff_t of_column = group * args.cols + col;

@@ -104,7 +104,7 @@ TEST_P(IntNarrowKernelTest, ManyZeroPoints) {
 
 // A lhs that spans more than any cache holds may be read in another way.
 TEST_P(FloatNarrowKernelTest, RowsFarApart) {
-  if (kernel().lhs.by_level) return;  // has no rows apart
+  if (kernel().lhs.by_depth) return;  // has no rows apart
   for (ptrdiff_t cols = 1; cols <= std::min(kernel().max_cols, 9); ++cols) {
     KernelProblem p = Draw(51, cols, 275);
     p.lhs_gap = (17 << 20) / BytesOf(kernel().lhs.scalar, 1) / 48;
@@ -121,7 +121,7 @@ TEST_P(FloatNarrowKernelTest, RowsThatShareSets) {
       for (ptrdiff_t cols = 1; cols <= std::min(kernel().max_cols, 4); ++cols) {
         KernelProblem p = Draw(rows, cols, depth);
         p.lhs_fill = p.rhs_fill = Fill::kFractions;
-        const ptrdiff_t inner = kernel().lhs.by_level ? rows : depth;
+        const ptrdiff_t inner = kernel().lhs.by_depth ? rows : depth;
         p.lhs_gap = (multiple - inner % multiple) % multiple;
         Check(p);
       }

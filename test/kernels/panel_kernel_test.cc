@@ -35,9 +35,9 @@ TEST_P(PanelKernelTest, SizesAroundTileEdges) {
 }
 
 // A kernel may go through a block in groups of panels and chunks of depth of
-// its own choice; it was 8 or 32 panels and 256 or 512 levels when this was
+// its own choice; it was 8 or 32 panels and depth 256 or 512 when this was
 // written.
-TEST_P(PanelKernelTest, ManyPanelsAndLevels) {
+TEST_P(PanelKernelTest, ManyPanelsAndDepths) {
   const ptrdiff_t width = kernel().tile_cols;
   CheckSizes({2 * lanes(), 4 * lanes() - 1, 5 * lanes()},
              {8 * width, 9 * width - 1, 33 * width + 1}, {256, 258, 513, 1030});

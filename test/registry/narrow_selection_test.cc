@@ -21,7 +21,7 @@ TEST(SelectKernelTest, NarrowProductsReadTheWideSideInPlace) {
        "Avx512Vnni_U8InPlaceS8_16x16x16"},
       {"avx512vnni", Bytes(1000, 500, 16), "Avx512Vnni_S8InPlaceU8_16x16x16"},
       {"avx512vnni", Bytes(1000, 500, 17), "Avx512Vnni_S8U8_48x8x4"},
-      // To add up the lanes of results takes longer than to pack few levels.
+      // To add up the lanes of results takes longer than to pack a small depth.
       {"avx512vnni", Bytes(1000, 351, 16), "Avx512Vnni_S8U8_48x8x4"},
       {"avx512vnni", Bytes(1000, 352, 16), "Avx512Vnni_S8InPlaceU8_16x16x16"},
       {"avxvnni", Bytes(256, 16, 4), "AvxVnni_S8U8_16x6x4"},
@@ -76,7 +76,7 @@ TEST(SelectKernelTest, NarrowProductsInAnyOrder) {
       {"avx512", InAnyOrder(Query(kF32, kF32, 3, 500, 1000, kRow, kCol, kRow)),
        "Avx512_F32InPlaceF32_4x4x16", true},
       {"avx512", InAnyOrder(Query(kF32, kF32, 1, 500, 1000, kRow, kRow)),
-       "Avx512_F32ByLevelF32_64x16x1", true},
+       "Avx512_F32ByDepthF32_64x16x1", true},
       {"avx512", cached, "Avx512_F32F32_64x4x1"},
       {"avx512", InAnyOrder(Query(kF32, kF32, 100, 100, 100)),
        "Avx512_F32F32InPlace_48x8x1"},
@@ -86,8 +86,8 @@ TEST(SelectKernelTest, NarrowProductsInAnyOrder) {
 // Small float products pack nothing where one side is contiguous along its
 // width, as a column-major lhs is.
 TEST(SelectKernelTest, SmallProductsReadBothSidesInPlace) {
-  constexpr char kColumns[] = "Avx512_F32ByLevelF32InPlace_48x64x1";
-  constexpr char kLevels[] = "Avx512_F32ByLevelF32ByLevel_48x64x1";
+  constexpr char kColumns[] = "Avx512_F32ByDepthF32InPlace_48x64x1";
+  constexpr char kLevels[] = "Avx512_F32ByDepthF32ByDepth_48x64x1";
   const auto floats = [](std::ptrdiff_t rows, std::ptrdiff_t cols,
                          MemoryOrder lhs, MemoryOrder rhs, MemoryOrder dst) {
     return Query(kF32, kF32, rows, 100, cols, lhs, rhs, dst);
@@ -100,7 +100,7 @@ TEST(SelectKernelTest, SmallProductsReadBothSidesInPlace) {
       {"avx512", floats(16, 16, kCol, kRow, kCol), kLevels},
       {"avx512", floats(16, 16, kCol, kRow, kRow), kLevels, true},
       {"avx2", floats(16, 16, kCol, kCol, kCol),
-       "Avx2_F32ByLevelF32InPlace_24x64x1"},
+       "Avx2_F32ByDepthF32InPlace_24x64x1"},
       {"avx512", floats(65, 20, kCol, kRow, kCol), "Avx512_F32F32_48x8x1"},
       {"avx512", floats(20, 65, kCol, kCol, kCol),
        "Avx512_F32F32InPlace_48x8x1"},
@@ -214,7 +214,7 @@ TEST(SelectKernelTest, BFloat16ByBFloat16) {
 
 // An operand whose rows (or, with sides swapped, columns) are contiguous is
 // read as it lies by a product of few columns.
-TEST(SelectKernelTest, NarrowProductsByLevel) {
+TEST(SelectKernelTest, NarrowProductsByDepth) {
   const auto cols = [](Scalar lhs, Scalar rhs, std::ptrdiff_t cols) {
     return Query(lhs, rhs, 1000, 500, cols, kCol);
   };
@@ -225,32 +225,32 @@ TEST(SelectKernelTest, NarrowProductsByLevel) {
     return Query(type, type, 1, 500, 1000, kRow, kRow, kRow);
   };
   ExpectPins({
-      {"avx512", cols(kF32, kF32, 1), "Avx512_F32ByLevelF32_64x16x1"},
-      {"avx512", cols(Scalar::kF16, kF32, 1), "Avx512_F16ByLevelF32_64x16x1"},
-      {"avx2", cols(Scalar::kBF16, kF32, 16), "Avx2_BF16ByLevelF32_64x16x1"},
-      {"avx512", one_row(kF32), "Avx512_F32ByLevelF32_64x16x1", true},
-      {"avx2", cols(kF32, kF32, 1), "Avx2_F32ByLevelF32_64x16x1"},
-      {"avx2", cols(kF32, kF32, 16), "Avx2_F32ByLevelF32_64x16x1"},
-      {"avx2", one_row(kF32), "Avx2_F32ByLevelF32_64x16x1", true},
+      {"avx512", cols(kF32, kF32, 1), "Avx512_F32ByDepthF32_64x16x1"},
+      {"avx512", cols(Scalar::kF16, kF32, 1), "Avx512_F16ByDepthF32_64x16x1"},
+      {"avx2", cols(Scalar::kBF16, kF32, 16), "Avx2_BF16ByDepthF32_64x16x1"},
+      {"avx512", one_row(kF32), "Avx512_F32ByDepthF32_64x16x1", true},
+      {"avx2", cols(kF32, kF32, 1), "Avx2_F32ByDepthF32_64x16x1"},
+      {"avx2", cols(kF32, kF32, 16), "Avx2_F32ByDepthF32_64x16x1"},
+      {"avx2", one_row(kF32), "Avx2_F32ByDepthF32_64x16x1", true},
       {"avx2", WithCachedLhs(cols(kF32, kF32, 1)), "Avx2_F32F32_32x2x1"},
-      {"avx512vnni", cols(kI8, kU8, 1), "Avx512Vnni_S8ByLevelU8_64x8x1"},
-      {"avx512vnni", cols(kU8, kI8, 2), "Avx512Vnni_U8ByLevelS8_64x8x1"},
-      {"avx512vnni", one_row(kI8), "Avx512Vnni_S8ByLevelU8_64x8x1", true},
-      {"avx512vnni", cols(kI8, kI8, 3), "Avx512Vnni_S8ByLevelU8_64x8x1"},
+      {"avx512vnni", cols(kI8, kU8, 1), "Avx512Vnni_S8ByDepthU8_64x8x1"},
+      {"avx512vnni", cols(kU8, kI8, 2), "Avx512Vnni_U8ByDepthS8_64x8x1"},
+      {"avx512vnni", one_row(kI8), "Avx512Vnni_S8ByDepthU8_64x8x1", true},
+      {"avx512vnni", cols(kI8, kI8, 3), "Avx512Vnni_S8ByDepthU8_64x8x1"},
       {"avx512vnni", cols(kI8, kI8, 9), "Avx512Vnni_S8U8_48x8x4"},
       {"avx512vnni", cols(kI8, Scalar::kI16, 6),
-       "Avx512Vnni_S8ByLevelS16_32x8x1"},
-      {"avx2", cols(Scalar::kI16, kI8, 4), "Avx2_S16ByLevelW16_16x8x1"},
-      {"avxvnni", cols(kI8, kU8, 2), "AvxVnni_S8ByLevelU8_32x8x1"},
-      {"avxvnni", cols(kU8, kI8, 1), "AvxVnni_U8ByLevelS8_32x8x1"},
-      {"avx512", one_row(kI8), "Avx512_S8ByLevelW16_32x8x1", true},
-      {"avx512", cols(kU8, kI8, 2), "Avx512_U8ByLevelW16_32x8x1"},
-      {"avx2", one_row(kI8), "Avx2_S8ByLevelW16_16x8x1", true},
-      {"avx2", cols(kU8, kU8, 2), "Avx2_U8ByLevelW16_16x8x1"},
-      {"avx2", cols(kI8, kI8, 3), "Avx2_S8ByLevelW16_16x8x1"},
+       "Avx512Vnni_S8ByDepthS16_32x8x1"},
+      {"avx2", cols(Scalar::kI16, kI8, 4), "Avx2_S16ByDepthW16_16x8x1"},
+      {"avxvnni", cols(kI8, kU8, 2), "AvxVnni_S8ByDepthU8_32x8x1"},
+      {"avxvnni", cols(kU8, kI8, 1), "AvxVnni_U8ByDepthS8_32x8x1"},
+      {"avx512", one_row(kI8), "Avx512_S8ByDepthW16_32x8x1", true},
+      {"avx512", cols(kU8, kI8, 2), "Avx512_U8ByDepthW16_32x8x1"},
+      {"avx2", one_row(kI8), "Avx2_S8ByDepthW16_16x8x1", true},
+      {"avx2", cols(kU8, kU8, 2), "Avx2_U8ByDepthW16_16x8x1"},
+      {"avx2", cols(kI8, kI8, 3), "Avx2_S8ByDepthW16_16x8x1"},
       {"avx2", cols(kI8, kI8, 5), "Avx2_S8W16_16x6x2"},
       // Packing a large one takes longer.
-      {"avx2", large(kI8, kI8, 8), "Avx2_S8ByLevelW16_16x8x1"},
+      {"avx2", large(kI8, kI8, 8), "Avx2_S8ByDepthW16_16x8x1"},
       {"avx2", large(kI8, kI8, 9), "Avx2_S8W16_16x6x2"},
   });
 }

@@ -62,14 +62,14 @@ TEST(KernelTablesTest, NamesSayWhatTheKernelIs) {
         if (kernel.family == Family::kGroupScaled) {
           if (&format == &kernel.rhs) {
             return std::string(format.scalar == Scalar::kI16  ? "W16"
-                               : kernel.max_level_span == 254 ? "M8"
+                               : kernel.max_table_span == 254 ? "M8"
                                                               : "S8");
           }
           return absl::StrCat(kernel.packed_lhs->by_table ? "T" : "G",
                               kernel.packed_lhs->code_bits,
                               kernel.pack_lhs != nullptr ? "W8" : "");
         }
-        return name + (format.by_level   ? "ByLevel"
+        return name + (format.by_depth   ? "ByDepth"
                        : format.in_place ? "InPlace"
                                          : "");
       };
@@ -229,7 +229,7 @@ TEST(SelectKernelTest, ArmPaths) {
   const auto column = [](Scalar lhs, Scalar rhs) {
     return Query(lhs, rhs, 1000, 500, 1);
   };
-  const auto by_level = [](Scalar lhs, Scalar rhs, std::ptrdiff_t cols) {
+  const auto by_depth = [](Scalar lhs, Scalar rhs, std::ptrdiff_t cols) {
     return Query(lhs, rhs, 1000, 500, cols, kCol);
   };
   ExpectPins({
@@ -257,7 +257,7 @@ TEST(SelectKernelTest, ArmPaths) {
       {"neonbf16", column(kBF16, kBF16), kBf16},
       {"neonbf16", InAnyOrder(column(kBF16, kBF16)), kBf16},
       {"neonbf16", WithCachedLhs(column(kBF16, kBF16)), kBf16},
-      {"neonbf16", by_level(kBF16, kBF16, 2), kBf16},
+      {"neonbf16", by_depth(kBF16, kBF16, 2), kBf16},
       {"neonbf16", Query(kBF16, kF32, 100, 100, 100), "Neon_F32F32_12x8x1"},
       {"neoni8mm", Query(kBF16, kBF16, 100, 100, 100), "Neon_F32F32_12x8x1"},
       {kAllArm, Query(kI8, kI16, 100, 100, 100), "Neon_W16S16_12x8x1"},
@@ -280,13 +280,13 @@ TEST(SelectKernelTest, ArmPaths) {
       {kAllArm, column(kI8, kI16), "Neon_S8InPlaceS16_16x16x8"},
       {kAllArm, column(kI16, kI8), "Neon_S16InPlaceW16_16x16x8"},
       // Contiguous along its rows.
-      {"neon", by_level(kI8, kU8, 1), "Neon_S8ByLevelS8_16x2x1"},
-      {"neon", by_level(kU8, kU8, 2), "Neon_U8ByLevelU8_16x2x1"},
-      {kDot, by_level(kI8, kI8, 1), "NeonDot_S8ByLevelS8_16x2x1"},
-      {kAllArm, by_level(kU8, kI8, 2), "NeonDot_U8ByLevelU8_16x2x1"},
-      {kAllArm, by_level(kI8, kI8, 3), "NeonI8mm_S8S8_12x8x8"},
-      {kAllArm, by_level(kF32, kF32, 1), "Neon_F32ByLevelF32_64x4x1"},
-      {kAllArm, by_level(kF32, kF32, 5), "Neon_F32F32_12x8x1"},
+      {"neon", by_depth(kI8, kU8, 1), "Neon_S8ByDepthS8_16x2x1"},
+      {"neon", by_depth(kU8, kU8, 2), "Neon_U8ByDepthU8_16x2x1"},
+      {kDot, by_depth(kI8, kI8, 1), "NeonDot_S8ByDepthS8_16x2x1"},
+      {kAllArm, by_depth(kU8, kI8, 2), "NeonDot_U8ByDepthU8_16x2x1"},
+      {kAllArm, by_depth(kI8, kI8, 3), "NeonI8mm_S8S8_12x8x8"},
+      {kAllArm, by_depth(kF32, kF32, 1), "Neon_F32ByDepthF32_64x4x1"},
+      {kAllArm, by_depth(kF32, kF32, 5), "Neon_F32F32_12x8x1"},
       // A few columns, up to where packing takes fewer instructions.
       {"neon", Bytes(256, 256, 3), "Neon_S8InPlaceS8_16x3x16"},
       {"neon", Bytes(256, 256, 4), "Neon_S8S8_4x4x16"},

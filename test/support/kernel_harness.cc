@@ -448,11 +448,11 @@ KernelOperand::KernelOperand(const PanelFormat& format, Scalar values_of,
                              std::ptrdiff_t depth, std::ptrdiff_t gap, Rng* rng)
     : format_(format),
       depth_(depth),
-      stride_((format.by_level ? width : depth) + gap),
+      stride_((format.by_depth ? width : depth) + gap),
       padded_depth_(format.in_place ? depth
                                     : RoundUp(depth, format.depth_multiple)),
       panels_(
-          ElementBytes() * (format.by_level ? depth * stride_ - gap
+          ElementBytes() * (format.by_depth ? depth * stride_ - gap
                             : format.in_place
                                 ? width * stride_ - gap
                                 : RoundUp(width, format.width) * padded_depth_),
@@ -492,7 +492,7 @@ void KernelOperand::Set(std::ptrdiff_t k, std::ptrdiff_t w, double value) {
     integers_[w * depth_ + k] = static_cast<std::int32_t>(value);
   }
   const std::ptrdiff_t offset =
-      format_.by_level   ? k * stride_ + w
+      format_.by_depth   ? k * stride_ + w
       : format_.in_place ? w * stride_ + k
                          : PanelOffset(format_.scalar, format_.width,
                                        format_.dot_width, padded_depth_, k, w);
@@ -513,10 +513,10 @@ std::ptrdiff_t KernelOperand::panel_stride_bytes() const {
 }
 
 const char* KernelOperand::PanelsFrom(std::ptrdiff_t k) {
-  const std::ptrdiff_t level = format_.by_level   ? stride_
-                               : format_.in_place ? 1
-                                                  : format_.width;
-  return panels_.data() + k * level * ElementBytes();
+  const std::ptrdiff_t step = format_.by_depth   ? stride_
+                              : format_.in_place ? 1
+                                                 : format_.width;
+  return panels_.data() + k * step * ElementBytes();
 }
 
 KernelRun::KernelRun(const Kernel& kernel, const KernelProblem& problem,

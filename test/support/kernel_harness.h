@@ -123,7 +123,7 @@ class KernelOperand {
 
   std::ptrdiff_t padded_depth() const { return padded_depth_; }
   std::ptrdiff_t panel_stride_bytes() const;
-  // The first panel from depth level k on.
+  // The first panel from depth k on.
   const char* PanelsFrom(std::ptrdiff_t k);
 
  private:

@@ -16,7 +16,7 @@ inline std::ptrdiff_t RoundUp(std::ptrdiff_t x, std::ptrdiff_t multiple) {
   return (x + multiple - 1) / multiple * multiple;
 }
 
-// Elements of type `packed` from the first panel's start to level k of column
+// Elements of type `packed` from the first panel's start to depth k of column
 // w.
 inline std::ptrdiff_t PanelOffset(Scalar packed, std::ptrdiff_t width,
                                   std::ptrdiff_t group,

@@ -6,11 +6,12 @@
 // only tile numbers and addresses.
 //
 // The tile unit does C[16 x 16 int32] += A[16 x 64 B] * B[16 x (16 x 4 B)], or
-// the same of float sums of bfloat16, whose steps of 64 bytes are 32 levels.
-// Rows of dst are contiguous in the common case, so they take the contiguous
-// direction of C: B tiles are lhs panels, A tiles are columns of the rhs.
+// the same of float sums of bfloat16, whose steps of 64 bytes are a depth of
+// 32. Rows of dst are contiguous in the common case, so they take the
+// contiguous direction of C: B tiles are lhs panels, A tiles are columns of the
+// rhs.
 //
-//                       lhs: packed 16x4, one 1 KiB tile per 64 levels
+//                       lhs: packed 16x4, one 1 KiB tile per depth of 64
 //                       B0 (rows 0..15)     B1 (rows 16..31)
 //   rhs:  A0 (cols  0..15)  C00                 C01
 //         A1 (cols 16..31)  C10                 C11
@@ -19,7 +20,7 @@
 // Where at most 16 columns are left, a block has one A tile and four B tiles: a
 // product waits for the one before it into the same accumulator (52 cycles),
 // and four accumulators keep the unit busy (16 cycles each). Either way a step
-// of 64 levels has four products. Missing panels repeat the last one; their
+// of depth 64 has four products. Missing panels repeat the last one; their
 // accumulators are not stored to dst.
 //
 //   tile number          0    1    2    3    4    5    6    7
@@ -61,11 +62,11 @@
 namespace ruy_like::kernels {
 namespace {
 
-// Which side's tile loads bypass L1: that which will have left L1 before it is
-// read again. kBoth is only for deep blocks, of more than eight steps.
+// Which side's tile loads bypass L1: that which will have left L1 before it
+// is read again. kBoth is only for deep blocks, of more than eight steps.
 enum class Stream { kNone, kLhs, kRhs, kBoth };
 
-// A block's operands at this pass's first level. Steps advance a copy.
+// A block's operands at the beginning of this pass. Steps advance a copy.
 struct BlockOperands {
   RhsSlice rhs;
   const char* lhs[4];  // panels
@@ -145,7 +146,7 @@ struct TileSteps {
         units);
   }
 
-  // One step: four products of 64 levels.
+  // One step: four products of depth 64.
   template <bool kFirst, int kUnitsOfStep, int kUnit, class Units>
   static RUY_LIKE_ALWAYS_INLINE void Step(BlockOperands* at, Units* units) {
     if (at->rhs.steps == 0) {

@@ -3,9 +3,9 @@
 // Included by kernels/amx.cc; doc/amx.md has its bounds. Multiplies widened
 // panels of weights by columns of activations that lie by themselves; few
 // columns are left to AVX-512-VNNI (kMinGroupCols4 and 8). Both operands are
-// tiles as they lie: 64 bytes of a panel are 4 levels of each of its 16 rows,
-// a row of the tile product's second operand B, and up to 64 levels of a column
-// are a row of its first one, A.
+// tiles as they lie: 64 bytes of a panel are 4 codes of each of its 16 rows,
+// a row of the tile product's second operand B, and up to 64 elements of a
+// column are a row of its first one, A.
 //
 //                       panels of weights
 //                       B0 (rows 0..15)     B1 (rows 16..31)
@@ -18,7 +18,7 @@
 //
 // ## Chunks of a group
 //
-// A tile product takes a chunk: up to 64 levels, the same number for each chunk
+// A tile product takes a chunk: a depth of up to 64, the same for each chunk
 // if it can be. Else a group ends in rests of another number, which need tiles
 // of another shape, as tiles can not be configured anew before the accumulators
 // are stored.
@@ -56,25 +56,25 @@ namespace ruy_like::kernels {
 namespace {
 
 // Fewer columns are faster as AVX-512-VNNI multiplies them, by codes of 4 bits
-// and of 8; by 4 bits also short groups of few columns: with 32 levels 64
-// columns are equally fast, with 128 levels 16 (doc/amx.md has the table).
+// and of 8; by 4 bits also short groups of few columns: of depth 32, 64
+// columns are equally fast, of depth 128, 16 (doc/amx.md has the table).
 constexpr int kMinGroupCols4 = 17;
 constexpr int kMinGroupCols8 = 9;
-constexpr int kMinGroupElements4 = 2176;  // columns times levels of a group
+constexpr int kMinGroupElements4 = 2176;  // columns times depth of a group
 
 constexpr int kGroupMaxCols = 32, kGroupMaxRows = 64;  // of a block
 constexpr int kGroupBlockElements = 1024;  // 32 x 32, or 64 rows x 16 columns
-constexpr int kPanelLevelBytes = kGroupPanelRows;  // of a widened panel
+constexpr int kPanelDepthBytes = kGroupPanelRows;  // of a widened panel
 
 // How groups are cut into chunks and rests.
 struct GroupChunks {
-  int levels, rest_levels;  // no rests: rest_levels is 0
+  int depth, rest_depth;  // no rests: rest_depth is 0
   // In each group but the last one, and in the last one.
   ptrdiff_t chunks[2], rests[2];
 };
 
 inline GroupChunks CutGroups(const GroupTileArgs& args) {
-  constexpr int kMaxSteps = kStepBytes / kGroupStepLevels;
+  constexpr int kMaxSteps = kStepBytes / kGroupStepDepth;
   const ptrdiff_t group_steps[2] = {
       args.groups > 1 ? args.group_steps : args.last_group_steps,
       args.last_group_steps};
@@ -93,8 +93,8 @@ inline GroupChunks CutGroups(const GroupTileArgs& args) {
     other = remainder;
   }
   GroupChunks cut = {};
-  cut.levels = steps * kGroupStepLevels;
-  cut.rest_levels = divisor * kGroupStepLevels;
+  cut.depth = steps * kGroupStepDepth;
+  cut.rest_depth = divisor * kGroupStepDepth;
   for (int is_last = 0; is_last < 2; ++is_last) {
     cut.chunks[is_last] = group_steps[is_last] / steps;
     cut.rests[is_last] =
@@ -110,10 +110,10 @@ inline TileConfig GroupTileConfig(int cols, const GroupChunks& cut) {
   for (int tile = 0; tile < 8; ++tile) {
     const bool is_a = tile == 4 || tile == 5;
     const bool is_b = tile >= 6;
-    const int levels =
-        tile % 2 == 1 && cut.rest_levels != 0 ? cut.rest_levels : cut.levels;
-    config.row_bytes[tile] = static_cast<uint16_t>(is_a ? levels : 64);
-    config.rows[tile] = static_cast<uint8_t>(is_b ? levels / 4 : cols);
+    const int depth =
+        tile % 2 == 1 && cut.rest_depth != 0 ? cut.rest_depth : cut.depth;
+    config.row_bytes[tile] = static_cast<uint16_t>(is_a ? depth : 64);
+    config.rows[tile] = static_cast<uint8_t>(is_b ? depth / 4 : cols);
   }
   return config;
 }
@@ -245,10 +245,10 @@ struct GroupBlocks {
     ptrdiff_t col_bytes, a1_bytes;
     const uint8_t* panels[kBTiles];
 
-    RUY_LIKE_ALWAYS_INLINE void Advance(int levels) {
-      columns += levels;
+    RUY_LIKE_ALWAYS_INLINE void Advance(int depth) {
+      columns += depth;
       RUY_LIKE_UNROLL
-      for (int b = 0; b < kBTiles; ++b) panels[b] += levels * kPanelLevelBytes;
+      for (int b = 0; b < kBTiles; ++b) panels[b] += depth * kPanelDepthBytes;
     }
   };
 
@@ -334,12 +334,12 @@ struct GroupBlocks {
         const int cols_per_product = ColsPerProduct(args.cols, chunks + rests);
         for (ptrdiff_t chunk = 0; chunk < chunks; ++chunk) {
           Chunk<false>(at, previous, a1_col, cols_per_product, &adder);
-          at.Advance(cut.levels);
+          at.Advance(cut.depth);
           previous = nullptr;
         }
         for (ptrdiff_t rest = 0; kHasRests && rest < rests; ++rest) {
           Chunk<true>(at, previous, a1_col, cols_per_product, &adder);
-          at.Advance(cut.rest_levels);
+          at.Advance(cut.rest_depth);
           previous = nullptr;
         }
         multiplied.Advance(args.groups, kRows);
@@ -360,7 +360,7 @@ struct GroupBlocks {
   }
 };
 
-// Results of no levels at all.
+// Results of depth 0.
 RUY_LIKE_NOINLINE void StoreNoGroups(const GroupTileArgs& args) {
   constexpr int kRows = kGroupBlockElements / kGroupMaxCols;
   for (ptrdiff_t row = 0; row < args.rows; row += kRows) {
@@ -384,7 +384,7 @@ inline void RunAmxPanel(const GroupTileArgs& args) {
     StoreNoGroups(args);
     return;
   }
-  const bool has_rests = CutGroups(args).rest_levels != 0;
+  const bool has_rests = CutGroups(args).rest_depth != 0;
   if (args.cols > 16) {
     (has_rests ? GroupBlocks<2, true>::Run : GroupBlocks<2, false>::Run)(args);
   } else {

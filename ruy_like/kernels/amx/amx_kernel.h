@@ -78,7 +78,7 @@ struct CallState {
 
 // A column slice is read once per block of rows, an lhs panel once per column
 // slice; the one that has left L1 by then is streamed. 40 of L1's 48 KiB are
-// counted on; the rest holds CallState, dst and constants. From 3072 levels on
+// counted on; the rest holds CallState, dst and constants. From depth 3072 on
 // neither stays in L1, and streaming both is faster (doc/amx.md).
 inline Stream ChooseStream(ptrdiff_t rows, ptrdiff_t depth) {
   if (depth >= 3072) return Stream::kBoth;
@@ -359,8 +359,8 @@ void RunSlice(const RhsSlice& slice, const RhsSlice& next, ptrdiff_t row0,
 // The kernel (KernelFn) for this kind of rhs and a lhs packed as kI8 16x4, or
 // kBF16 16x2.
 template <RhsKind kKind>
-void RunAmx(const KernelArgs* levels_args) {
-  KernelArgs byte_args = *levels_args;
+void RunAmx(const KernelArgs* depth_args) {
+  KernelArgs byte_args = *depth_args;
   if (kKind == RhsKind::kPackedBF16) byte_args.depth *= 2;
   const KernelArgs* const args = &byte_args;
   CallState state;

@@ -16,7 +16,7 @@
 //
 // In a later depth pass the terms are added to the accumulators in memory.
 // Row terms and terms of given column sums are added in the last pass; sums
-// that the kernel makes of an in-place rhs cover the pass's levels, and are
+// that the kernel makes of an in-place rhs cover the pass's depth, and are
 // added in every pass.
 #ifndef RUY_LIKE_KERNELS_AMX_AMX_START_VALUES_H_
 #define RUY_LIKE_KERNELS_AMX_AMX_START_VALUES_H_

@@ -46,14 +46,14 @@ struct TileConfig {
 };
 static_assert(sizeof(TileConfig) == 64, "LDTILECFG reads 64 bytes");
 
-// Bytes of depth of one tile product: 64 levels of 8-bit operands, 32 of
+// Bytes of depth of one tile product: 64 of 8-bit operands, 32 of
 // bfloat16.
 inline constexpr int kStepBytes = 64;
 
 // Tiles for `cols` columns of dst, 1..32, numbered as amx_block.h draws it. A
 // tiles have a row per column, so that no column beyond the last is read, and
-// `levels` levels of depth, a multiple of 4.
-constexpr TileConfig MakeTileConfig(int cols, int levels) {
+// depth `depth`, a multiple of 4.
+constexpr TileConfig MakeTileConfig(int cols, int depth) {
   TileConfig config = {};
   config.palette = 1;
   const int a_tiles = cols > 16 ? 2 : 1;
@@ -63,8 +63,8 @@ constexpr TileConfig MakeTileConfig(int cols, int levels) {
     const int a = tile < 4 ? tile / (4 / a_tiles) : tile - 4;
     const int left = cols - 16 * a;
     const bool is_a = tile >= 4 && !is_b;
-    config.row_bytes[tile] = static_cast<uint16_t>(is_a ? levels : 64);
-    config.rows[tile] = static_cast<uint8_t>(is_b        ? levels / 4
+    config.row_bytes[tile] = static_cast<uint16_t>(is_a ? depth : 64);
+    config.rows[tile] = static_cast<uint8_t>(is_b        ? depth / 4
                                              : left > 16 ? 16
                                                          : left);
   }

@@ -11,7 +11,7 @@
 // padded to whole steps, of 2 bits to pairs of them. Codes are unsigned: those
 // of 4 bits as they are, those of 8 bits with 128 added, as their zero points.
 // Codes of 2 bits, and of 4 if the weights have a table, are indices into it:
-// the levels found there are those of 8 bits, and so are their zero points. For
+// the codes found there are those of 8 bits, and so are their zero points. For
 // each panel
 //
 //   2 steps, 2 bits: 64 bytes; byte 4 * row + i has code 4 * q + i in bits 2 *
@@ -23,7 +23,7 @@
 // Scales are in an array of their own, 16 for each panel and group; so are zero
 // points, unless all are the same. Kernels of few columns read panels as they
 // are packed. With more columns others are faster that read bytes: pack_lhs
-// then widens each panel once for all columns, or looks up its levels, to the
+// then widens each panel once for all columns, or looks up its values, to the
 // layout of 8 bits or, for SMMLA, with a row's eight codes together.
 //
 // ## Packed activations
@@ -49,38 +49,34 @@
 
 namespace ruy_like::kernels {
 
-enum { kGroupPanelRows = 16, kGroupStepLevels = 8 };
+enum { kGroupPanelRows = 16, kGroupStepDepth = 8 };
 
 // As PackGroupWeights makes them.
 static constexpr PanelFormat kPackedCodes4 = {
-    Scalar::kU8,       false,
-    kGroupPanelRows,
-    /*dot_width=*/8,   kGroupStepLevels,
-    ValueRange::kFull, false,
+    Scalar::kU8,     false,           kGroupPanelRows,
+    /*dot_width=*/8, kGroupStepDepth, ValueRange::kFull, false,
     /*code_bits=*/4};
 static constexpr PanelFormat kPackedCodes8 = {
-    Scalar::kU8,       false,
-    kGroupPanelRows,
-    /*dot_width=*/4,   kGroupStepLevels,
-    ValueRange::kFull, false,
+    Scalar::kU8,     false,           kGroupPanelRows,
+    /*dot_width=*/4, kGroupStepDepth, ValueRange::kFull, false,
     /*code_bits=*/8};
 static constexpr PanelFormat kPackedTable4 = {
     Scalar::kU8,       false,
     kGroupPanelRows,
-    /*dot_width=*/8,   kGroupStepLevels,
+    /*dot_width=*/8,   kGroupStepDepth,
     ValueRange::kFull, false,
     /*code_bits=*/4,   /*by_table=*/true};
 static constexpr PanelFormat kPackedTable2 = {
     Scalar::kU8,       false,
     kGroupPanelRows,
-    /*dot_width=*/16,  2 * kGroupStepLevels,
+    /*dot_width=*/16,  2 * kGroupStepDepth,
     ValueRange::kFull, false,
     /*code_bits=*/2,   /*by_table=*/true};
 
-// Steps that sums of 16 bits hold of levels up to `level` by any int8: each
+// Steps that sums of 16 bits hold of values up to `greatest` by any int8: each
 // adds four products, of which two are a VPMADDUBSW's.
-constexpr ptrdiff_t WordStepsOf(int level) {
-  return INT16_MAX / (4 * 128 * (level < 1 ? 1 : level));
+constexpr ptrdiff_t WordStepsOf(int greatest) {
+  return INT16_MAX / (4 * 128 * (greatest < 1 ? 1 : greatest));
 }
 
 // A row's groups.
@@ -110,7 +106,7 @@ struct GroupArgs {
   const void* scales;
   Scalar scale_type;
   const uint8_t* zeros;
-  // The excess of zero points over the levels that are multiplied.
+  // The excess of zero points over the values that are multiplied.
   int32_t zero_excess;
   const uint8_t* table;  // of GroupPackArgs
   // Steps whose products with any int8 add up in 16 bits.
@@ -128,8 +124,8 @@ struct GroupPackArgs {
   GroupSizes sizes;
   // ## Weights, widened
   const uint8_t* zeros;  // as in GroupArgs, of the range's first panel
-  // The level of each code, as `run` multiplies it: with 128 added, signed, or
-  // less the least one (Kernel::max_level_span), which is 0 or, signed, -127.
+  // The value of each code, as `run` multiplies it: with 128 added, signed, or
+  // less the least one (Kernel::max_table_span), which is 0 or, signed, -127.
   alignas(16) uint8_t table[16];
   // ## Activations: results as in GroupArgs, of the range's first column
   // Which element of depth comes where, or null for their own order.

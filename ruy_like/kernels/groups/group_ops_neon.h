@@ -33,7 +33,7 @@ struct NeonDotBase : WithoutTable {
 };
 
 // A product of two int8 fits 16 bits. Each 32-bit lane sums two of a row's four
-// levels.
+// values.
 struct NeonWidenDot : NeonDotBase {
   struct Acc {
     int32x4_t first, second;  // rows 0 and 1, 2 and 3
@@ -127,7 +127,7 @@ RUY_LIKE_ALWAYS_INLINE uint8x16_t LookUp(uint8x16_t codes, uint8x16_t table) {
   return vqtbl1q_u8(table, vandq_u8(codes, vdupq_n_u8((1 << kBits) - 1)));
 }
 
-// Any levels: two products of them do not fit 16 bits.
+// Any values: two products of them do not fit 16 bits.
 struct NeonWidenHalves : NeonWidenNibbles {
   static RUY_LIKE_ALWAYS_INLINE void Step(Acc& acc, const NeonHalves& weights,
                                           const NeonHalves& activations) {
@@ -205,7 +205,7 @@ struct NeonGroupOps : PlainGroupStarts {
   template <int kBits, int kShift>
   static RUY_LIKE_ALWAYS_INLINE void LookUp(const uint8_t* codes,
                                             const uint8_t* table,
-                                            uint8_t* levels) {
+                                            uint8_t* values) {
     const uint8x16_t of_codes = vld1q_u8(table);
     RUY_LIKE_UNROLL
     for (int i = 0; i < 64; i += 16) {
@@ -214,8 +214,8 @@ struct NeonGroupOps : PlainGroupStarts {
       const uint8x16_t low = kernels::LookUp<kBits, kShift>(both, of_codes);
       const uint8x16_t high =
           kernels::LookUp<kBits, kShift + kBits>(both, of_codes);
-      vst1q_u8(levels + i, low);
-      vst1q_u8(levels + 64 + i, high);
+      vst1q_u8(values + i, low);
+      vst1q_u8(values + 64 + i, high);
     }
   }
 };

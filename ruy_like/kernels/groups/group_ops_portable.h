@@ -102,7 +102,7 @@ struct PortableDot : WithoutTable {
   static constexpr int kParts = 2;
   typedef PortableSimd::Int Acc;
   struct Weights {
-    uint8_t level[4 * PortableSimd::kLanes];
+    uint8_t value[4 * PortableSimd::kLanes];
   };
   struct Activations {
     int8_t value[4];
@@ -125,7 +125,7 @@ struct PortableDot : WithoutTable {
     for (int r = 0; r < PortableSimd::kLanes; ++r) {
       int32_t sum = 0;
       for (int i = 0; i < 4; ++i) {
-        sum += weights.level[4 * r + i] * activations.value[i];
+        sum += weights.value[4 * r + i] * activations.value[i];
       }
       acc.lane[r] = static_cast<int32_t>(static_cast<uint32_t>(acc.lane[r]) +
                                          static_cast<uint32_t>(sum));
@@ -144,8 +144,8 @@ struct PortableNibbles : PortableDot {
   static Weights LoadWeights(const uint8_t* p) {
     Weights weights;
     for (int i = 0; i < 4 * PortableSimd::kLanes; ++i) {
-      weights.low.level[i] = p[i] & 15;
-      weights.high.level[i] = p[i] >> 4;
+      weights.low.value[i] = p[i] & 15;
+      weights.high.value[i] = p[i] >> 4;
     }
     return weights;
   }

@@ -153,14 +153,14 @@ struct VnniColumnNibbles : X86Nibbles<S> {
   }
 };
 
-// Levels of at most 63, whose products are summed in 16 bits: two operations
+// Values of at most 63, whose products are summed in 16 bits: two operations
 // for four of them.
 template <class S>
 struct MaddWords : X86Dot<S> {
   typedef typename S::Int Int;
   typedef Int Words;
   static constexpr bool kSumsWords = true;
-  static constexpr int kMaxLevel = 63;
+  static constexpr int kMaxValue = 63;
   static RUY_LIKE_ALWAYS_INLINE void Step(Int& words, Int weights,
                                           Int activations) {
     words = S::Add16(words, Multiply(weights, activations));
@@ -202,11 +202,11 @@ struct MaddDot8 : X86Dot<S> {
   }
 };
 
-// Four products of levels of at most kMaxLevel fit 16 bits.
+// Four products of values of at most kMaxValue fit 16 bits.
 template <class S>
 struct MaddNibbles : X86Nibbles<S> {
   typedef typename S::Int Int;
-  static constexpr int kMaxLevel = 63;
+  static constexpr int kMaxValue = 63;
   static RUY_LIKE_ALWAYS_INLINE void Step(Int& acc,
                                           const NibbleHalves<S>& weights,
                                           const NibbleHalves<S>& activations) {
@@ -218,13 +218,13 @@ struct MaddNibbles : X86Nibbles<S> {
   }
 };
 
-// Levels from -127 to 127, by magnitudes of activations: these are the unsigned
-// factors, and their signs go to the levels, so that two products fit 16 bits:
+// Values from -127 to 127, by magnitudes of activations: these are the unsigned
+// factors, and their signs go to the values, so that two products fit 16 bits:
 // 2 * 127 * 128.
 template <class S>
 struct MaddSigned : X86Nibbles<S> {
   typedef typename S::Int Int;
-  static constexpr int kMaxLevel = 254;  // less the least one
+  static constexpr int kMaxValue = 254;  // less the least one
   static RUY_LIKE_ALWAYS_INLINE void Step(Int& acc,
                                           const NibbleHalves<S>& weights,
                                           const NibbleHalves<S>& activations) {
@@ -233,11 +233,11 @@ struct MaddSigned : X86Nibbles<S> {
   }
 
  private:
-  static RUY_LIKE_ALWAYS_INLINE void StepOfHalf(Int& acc, Int levels,
+  static RUY_LIKE_ALWAYS_INLINE void StepOfHalf(Int& acc, Int values,
                                                 Int activations) {
     acc = S::Add(acc, S::MultiplyWords(
                           S::MultiplyBytes(Magnitudes(activations),
-                                           NegatedWhere(activations, levels)),
+                                           NegatedWhere(activations, values)),
                           S::Set16(1)));
     S::HoldInRegister(acc);
   }
@@ -277,12 +277,12 @@ struct X86ByTable : Base {
 };
 
 // VPSADBW adds up bytes, here with their top bits flipped: 128 more each.
-RUY_LIKE_ALWAYS_INLINE __m256i SumFlipped(const __m256i& levels) {
-  return _mm256_sad_epu8(_mm256_xor_si256(levels, _mm256_set1_epi8(INT8_MIN)),
+RUY_LIKE_ALWAYS_INLINE __m256i SumFlipped(const __m256i& values) {
+  return _mm256_sad_epu8(_mm256_xor_si256(values, _mm256_set1_epi8(INT8_MIN)),
                          _mm256_setzero_si256());
 }
 
-// The sums of n levels of each of four columns.
+// The sums of n elements of each of four columns.
 RUY_LIKE_ALWAYS_INLINE __m128i SumFourColumns(const int8_t* const columns[4],
                                               ptrdiff_t n) {
   __m256i sums[4];  // of each 8 bytes
@@ -363,7 +363,7 @@ struct X86GroupForm {
   }
 };
 
-// Codes as they are packed, for few columns. kSigned: levels are signed.
+// Codes as they are packed, for few columns. kSigned: they are signed.
 template <class S, class CodesT, class OneColumnCodesT, bool kSigned = false>
 struct X86StreamForm : X86GroupForm<S> {
   static constexpr bool kIsSigned = kSigned;
@@ -408,7 +408,7 @@ struct X86GroupOps {
   template <int kBits, int kShift>
   static RUY_LIKE_ALWAYS_INLINE void LookUp(const uint8_t* codes,
                                             const uint8_t* table,
-                                            uint8_t* levels) {
+                                            uint8_t* values) {
     const __m256i of_codes = _mm256_broadcastsi128_si256(
         _mm_load_si128(reinterpret_cast<const __m128i*>(table)));
     const __m256i mask = _mm256_set1_epi8((1 << kBits) - 1);
@@ -420,7 +420,7 @@ struct X86GroupOps {
       for (int half = 0; half < 2; ++half) {
         const __m256i index = _mm256_and_si256(
             ShiftWordsRight(both, kShift + half * kBits), mask);
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(levels + 64 * half + i),
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(values + 64 * half + i),
                             _mm256_shuffle_epi8(of_codes, index));
       }
     }

@@ -52,7 +52,7 @@ template <MakeSignedFn* kMakeSigned>
 static void PackSignedCodes(const PackArgs* args) {
   kMakeSigned(static_cast<const uint8_t*>(args->src),
               (args->width + kGroupPanelRows - 1) / kGroupPanelRows *
-                  (args->padded_depth / kGroupStepLevels),
+                  (args->padded_depth / kGroupStepDepth),
               static_cast<uint8_t*>(args->dst));
 }
 
@@ -65,8 +65,7 @@ static void PackNibbles(const PackArgs* args) {
   uint8_t* to = static_cast<uint8_t*>(args->dst);
   const uint8_t* zeros = args->groups->zeros;
   if (zeros == nullptr) {
-    kWiden(codes, panels * (args->padded_depth / kGroupStepLevels), nullptr,
-           to);
+    kWiden(codes, panels * (args->padded_depth / kGroupStepDepth), nullptr, to);
     return;
   }
   for (ptrdiff_t i = 0; i < panels * sizes.groups; ++i) {
@@ -90,11 +89,11 @@ struct PlainLookup {
   template <int kBits, int kShift>
   static RUY_LIKE_ALWAYS_INLINE void LookUp(const uint8_t* codes,
                                             const uint8_t* table,
-                                            uint8_t* levels) {
+                                            uint8_t* values) {
     for (int i = 0; i < 64; ++i) {
       const int both = codes[i] >> kShift;
-      levels[i] = table[both & ((1 << kBits) - 1)];
-      levels[64 + i] = table[both >> kBits & ((1 << kBits) - 1)];
+      values[i] = table[both & ((1 << kBits) - 1)];
+      values[64 + i] = table[both >> kBits & ((1 << kBits) - 1)];
     }
   }
 };
@@ -109,10 +108,10 @@ static void PackByTable(const PackArgs* args) {
   uint8_t* to = static_cast<uint8_t*>(args->dst);
   for (; codes < end; codes += 64) {
     Ops::template LookUp<kBits, 0>(codes, args->groups->table, to);
-    to += kGroupPanelRows * kGroupStepLevels;
+    to += kGroupPanelRows * kGroupStepDepth;
     if constexpr (kBits == 2) {
       Ops::template LookUp<kBits, 4>(codes, args->groups->table, to);
-      to += kGroupPanelRows * kGroupStepLevels;
+      to += kGroupPanelRows * kGroupStepDepth;
     }
   }
 }
@@ -156,11 +155,11 @@ static float QuantizeActivations(const float* values, ptrdiff_t n,
 template <int kBytes>
 RUY_LIKE_ALWAYS_INLINE void PackGroupStep(const int8_t* values, char* to) {
   if constexpr (kBytes == 1) {
-    __builtin_memcpy(to, values, kGroupStepLevels);
+    __builtin_memcpy(to, values, kGroupStepDepth);
   } else {
-    const int16_t words[kGroupStepLevels] = {values[0], values[2], values[1],
-                                             values[3], values[4], values[6],
-                                             values[5], values[7]};
+    const int16_t words[kGroupStepDepth] = {values[0], values[2], values[1],
+                                            values[3], values[4], values[6],
+                                            values[5], values[7]};
     __builtin_memcpy(to, words, sizeof(words));
   }
 }
@@ -171,15 +170,15 @@ RUY_LIKE_ALWAYS_INLINE void PackGroupSteps(const int8_t* values,
                                            ptrdiff_t depth,
                                            ptrdiff_t padded_depth, char* to,
                                            ptrdiff_t step_stride) {
-  const ptrdiff_t rest = depth % kGroupStepLevels;
+  const ptrdiff_t rest = depth % kGroupStepDepth;
   const int8_t* const end = values + depth - rest;
-  for (; values < end; values += kGroupStepLevels) {
+  for (; values < end; values += kGroupStepDepth) {
     PackGroupStep<kBytes>(values, to);
     to += step_stride;
   }
-  int8_t padded[kGroupStepLevels] = {};
+  int8_t padded[kGroupStepDepth] = {};
   __builtin_memcpy(padded, values, rest);
-  for (ptrdiff_t k = depth - rest; k < padded_depth; k += kGroupStepLevels) {
+  for (ptrdiff_t k = depth - rest; k < padded_depth; k += kGroupStepDepth) {
     PackGroupStep<kBytes>(padded, to);
     to += step_stride;
     __builtin_memset(padded, 0, sizeof(padded));
@@ -214,9 +213,9 @@ RUY_LIKE_ALWAYS_INLINE void GatherColumns(const PackArgs& args) {
   const int32_t* const order = args.groups->depth_order;
   To* to = static_cast<To*>(args.dst);
   for (ptrdiff_t k = 0; k < args.depth; ++k) {
-    const From* const level = from + (order == nullptr ? k : order[k]) * along;
+    const From* const at = from + (order == nullptr ? k : order[k]) * along;
     for (ptrdiff_t c = 0; c < args.width; ++c) {
-      const From value = level[c * across];
+      const From value = at[c * across];
       if constexpr (sizeof(From) == 2) {
         to[c * args.padded_depth + k] = float16_internal::FloatOfBits(
             float16_internal::WidenBFloat16(value));
@@ -260,12 +259,12 @@ RUY_LIKE_ALWAYS_INLINE void QuantizeColumn(const PackArgs& args, ptrdiff_t c,
     return;
   }
   groups.scales[c] = 1;
-  const ptrdiff_t levels = groups.sizes.group_steps * kGroupStepLevels;
+  const ptrdiff_t group_depth = groups.sizes.group_steps * kGroupStepDepth;
   float* scale = groups.group_scales + c;
-  for (ptrdiff_t k = 0; k < args.depth; k += levels) {
+  for (ptrdiff_t k = 0; k < args.depth; k += group_depth) {
     const ptrdiff_t left = args.depth - k;
-    *scale = QuantizeActivations(values + k, left < levels ? left : levels,
-                                 quantized + k);
+    *scale =
+        QuantizeActivations(values + k, Min(left, group_depth), quantized + k);
     scale += groups.group_stride;
   }
 }
@@ -335,10 +334,10 @@ template <class Ops, class Form>
 static void PackActivations(const PackArgs* args) {
   constexpr int kBytes = Form::Codes::kActivationBytes;
   constexpr bool kIsPlain = !Form::kInterleavesColumns && kBytes == 1;
-  constexpr ptrdiff_t kColBytes = kGroupStepLevels * kBytes;
+  constexpr ptrdiff_t kColBytes = kGroupStepDepth * kBytes;
   const GroupPackArgs& groups = *args->groups;
   char* const dst = static_cast<char*>(args->dst);
-  const ptrdiff_t levels = groups.sizes.group_steps * kGroupStepLevels;
+  const ptrdiff_t group_depth = groups.sizes.group_steps * kGroupStepDepth;
   const int most =
       args->src_scalar == Scalar::kI8 ? kGroupByteCols : kGroupFloatCols;
   for (ptrdiff_t first = 0; first < args->width; first += most) {
@@ -354,10 +353,10 @@ static void PackActivations(const PackArgs* args) {
           groups.panel_cols * kColBytes);
     }
     int32_t* starts = groups.starts + first;
-    for (ptrdiff_t k = 0; k < args->depth; k += levels) {
+    for (ptrdiff_t k = 0; k < args->depth; k += group_depth) {
       const ptrdiff_t left = args->depth - k;
       Ops::SetStarts(columns.values + k, columns.stride, cols,
-                     left < levels ? left : levels, groups.factor, starts);
+                     Min(left, group_depth), groups.factor, starts);
       starts += groups.group_stride;
     }
   }

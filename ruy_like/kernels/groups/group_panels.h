@@ -70,10 +70,10 @@ RUY_LIKE_ALWAYS_INLINE void ForGroupPanels(const KernelArgs& args, Run run) {
   ptrdiff_t panel_cols = args.cols / panels;
   ptrdiff_t wider = args.cols % panels;
   if (Form::kInterleavesColumns) {
-    const ptrdiff_t steps = args.depth / kGroupStepLevels;
+    const ptrdiff_t steps = args.depth / kGroupStepDepth;
     tile.activation_stride = args.rhs_stride_bytes / steps;
     panel_cols = tile.activation_stride /
-                 (kGroupStepLevels * Form::Codes::kActivationBytes);
+                 (kGroupStepDepth * Form::Codes::kActivationBytes);
     // Without groups no activations are packed.
     if (panel_cols == 0) panel_cols = Form::kMaxCols;
     panels = (args.cols + panel_cols - 1) / panel_cols;
@@ -100,7 +100,7 @@ RUY_LIKE_ALWAYS_INLINE void ForGroupPanels(const KernelArgs& args, Run run) {
   }
 }
 
-// For Codes: levels as they are packed, sums of 32 bits.
+// For Codes: codes as they are packed, sums of 32 bits.
 struct WithoutTable {
   static constexpr bool kSumsWords = false;
   static constexpr bool kByTable = false;

@@ -1,11 +1,11 @@
 // Back-end: products with group-scaled weights by SMMLA, whose accumulators are
 // squares of two rows by two columns (panel_tile_squares_neon.h draws one).
 //
-// A widened panel has eight levels of a row together, so that each 16 bytes of
+// A widened panel has eight values of a row together, so that each 16 bytes of
 // a step are two rows:
 //
-//    | row 0, levels 0..7 | row 1, levels 0..7 |  16 bytes
-//    | row 2, levels 0..7 | row 3, levels 0..7 |
+//    | row 0, values 0..7 | row 1, values 0..7 |  16 bytes
+//    | row 2, values 0..7 | row 3, values 0..7 |
 //      ...                                          128 bytes a step
 //
 // Packed activations are pairs of columns as they are. 16 rows by 6 columns
@@ -70,21 +70,21 @@ struct GroupSums<Form, kCols, NeonSquaresDot> {
       int8x16_t columns[kColVecs];
       RUY_LIKE_UNROLL
       for (int p = 0; p < kColVecs; ++p) {
-        const int8_t* const pair = a + p * 2 * kGroupStepLevels;
+        const int8_t* const pair = a + p * 2 * kGroupStepDepth;
         columns[p] = 2 * p + 1 < kCols
                          ? vld1q_s8(pair)
                          : vcombine_s8(vld1_s8(pair), vdup_n_s8(0));
       }
       RUY_LIKE_UNROLL
       for (int r = 0; r < kVecs; ++r) {
-        const int8x16_t rows = vld1q_s8(weights + r * 2 * kGroupStepLevels);
+        const int8x16_t rows = vld1q_s8(weights + r * 2 * kGroupStepDepth);
         RUY_LIKE_UNROLL
         for (int p = 0; p < kColVecs; ++p) {
           squares[r][p] = vmmlaq_s32(squares[r][p], rows, columns[p]);
         }
       }
       a += activations->step_stride;
-      weights += kGroupPanelRows * kGroupStepLevels;
+      weights += kGroupPanelRows * kGroupStepDepth;
     }
     *codes = reinterpret_cast<const uint8_t*>(weights);
     activations->first = reinterpret_cast<const char*>(a);
@@ -139,7 +139,7 @@ struct GroupSums<Form, kCols, NeonSquaresDot> {
   }
 };
 
-// Joins four levels of four rows with their next four: eight of each row.
+// Joins four values of four rows with their next four: eight of each row.
 RUY_LIKE_ALWAYS_INLINE void StoreRowPairs(uint8x16_t first, uint8x16_t second,
                                           uint8_t* to) {
   const uint32x4_t low = vreinterpretq_u32_u8(first);
@@ -148,7 +148,7 @@ RUY_LIKE_ALWAYS_INLINE void StoreRowPairs(uint8x16_t first, uint8x16_t second,
   vst1q_u8(to + 16, vreinterpretq_u8_u32(vzip2q_u32(low, high)));
 }
 
-static void WidenNibblesOfRowPairs(const uint8_t* levels, ptrdiff_t steps,
+static void WidenNibblesOfRowPairs(const uint8_t* codes, ptrdiff_t steps,
                                    const uint8_t* shifts, uint8_t* widened) {
   uint8_t shift[4 * kGroupPanelRows] = {};
   if (shifts != nullptr) {
@@ -157,12 +157,12 @@ static void WidenNibblesOfRowPairs(const uint8_t* levels, ptrdiff_t steps,
   for (ptrdiff_t step = 0; step < steps; ++step) {
     RUY_LIKE_UNROLL
     for (int quad = 0; quad < 4; ++quad) {
-      const uint8x16_t both = vld1q_u8(levels + 16 * quad);
+      const uint8x16_t both = vld1q_u8(codes + 16 * quad);
       const uint8x16_t added = vld1q_u8(shift + 16 * quad);
       StoreRowPairs(vaddq_u8(vandq_u8(both, vdupq_n_u8(15)), added),
                     vaddq_u8(vshrq_n_u8(both, 4), added), widened + 32 * quad);
     }
-    levels += 64;
+    codes += 64;
     widened += 128;
   }
 }
@@ -172,29 +172,29 @@ struct NeonRowPairs {
   template <int kBits, int kShift>
   static RUY_LIKE_ALWAYS_INLINE void LookUp(const uint8_t* codes,
                                             const uint8_t* table,
-                                            uint8_t* levels) {
+                                            uint8_t* values) {
     const uint8x16_t of_codes = vld1q_u8(table);
     RUY_LIKE_UNROLL
     for (int quad = 0; quad < 4; ++quad) {
       const uint8x16_t both = vld1q_u8(codes + 16 * quad);
       StoreRowPairs(kernels::LookUp<kBits, kShift>(both, of_codes),
                     kernels::LookUp<kBits, kShift + kBits>(both, of_codes),
-                    levels + 32 * quad);
+                    values + 32 * quad);
     }
   }
 };
 
-static void MakeRowPairsSigned(const uint8_t* levels, ptrdiff_t steps,
+static void MakeRowPairsSigned(const uint8_t* codes, ptrdiff_t steps,
                                uint8_t* widened) {
   const uint8x16_t sign = vdupq_n_u8(0x80);
   for (ptrdiff_t step = 0; step < steps; ++step) {
     RUY_LIKE_UNROLL
     for (int quad = 0; quad < 4; ++quad) {
-      StoreRowPairs(veorq_u8(vld1q_u8(levels + 16 * quad), sign),
-                    veorq_u8(vld1q_u8(levels + 64 + 16 * quad), sign),
+      StoreRowPairs(veorq_u8(vld1q_u8(codes + 16 * quad), sign),
+                    veorq_u8(vld1q_u8(codes + 64 + 16 * quad), sign),
                     widened + 32 * quad);
     }
-    levels += 128;
+    codes += 128;
     widened += 128;
   }
 }

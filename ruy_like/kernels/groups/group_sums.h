@@ -38,7 +38,7 @@ struct CodesFor<Form, 1> {
 template <class Form, class Codes>
 struct ActivationPanel {
   static constexpr ptrdiff_t kColBytes =
-      kGroupStepLevels * Codes::kActivationBytes;
+      kGroupStepDepth * Codes::kActivationBytes;
   const char* first;  // of the next step
   ptrdiff_t col_stride, step_stride;
 

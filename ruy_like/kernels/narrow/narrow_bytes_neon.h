@@ -5,15 +5,15 @@
 // (narrow_dot_tile.h) and an operation of NarrowPanelKernel<>
 // (narrow_panels.h). As panel_tile_bytes_neon.h does, they add up two products
 // in 16 bits, of which one comes from a complement so that (-128) * (-128)
-// twice does not overflow. Here every second 16 levels of the rhs are
-// complemented as a whole, not upper halves: then a row's sum of these levels,
-// which is to be subtracted, takes one instruction for 32 levels, and no pass
-// of its own over the lhs.
+// twice does not overflow. Here every second 16 elements of the rhs are
+// complemented as a whole, not upper halves: then a row's sum of these
+// elements, which is to be subtracted, takes one instruction for 32 elements,
+// and no pass of its own over the lhs.
 //
 //    SMULL   p,      lhs[k],        rhs[k]
 //    SMLSL   p,      lhs[k + 16],  ~rhs[k + 16]     + l * r + l
 //    SADALP  acc,    p
-//    SADALP  excess, lhs[k + 16]                    + l, for 16 levels at once
+//    SADALP  excess, lhs[k + 16]                    + l, for 16 at once
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_BYTES_NEON_H_
 #define RUY_LIKE_KERNELS_NARROW_NARROW_BYTES_NEON_H_
 
@@ -44,7 +44,7 @@ RUY_LIKE_ALWAYS_INLINE int16x8_t SubtractProductOfHalf(int16x8_t p, int8x16_t a,
                 : vmlsl_s8(p, vget_low_s8(a), vget_low_s8(b));
 }
 
-// ## A column, the lhs read in place: 64 levels of each row take 15
+// ## A column, the lhs read in place: 64 elements of each row take 15
 // instructions, with the load
 
 template <bool kSums>
@@ -61,7 +61,7 @@ struct DotLoop<NarrowBytesOp<NarrowSimdNeon, NeonDots, int8_t>, 1, kSums> {
     RUY_LIKE_UNROLL
     for (int r = 0; r < kDotRows; ++r) rows[r] = tile_rows[r];
     const int8_t* rhs = columns[0];
-    const ptrdiff_t whole = args.depth & -kLevels;
+    const ptrdiff_t whole = args.depth & -kDepth;
     for (ptrdiff_t k = 0; k < whole; k += kStretch) {
       AddStretch(rows, rhs, whole - k < kStretch ? whole - k : kStretch, tile);
       rhs += kStretch;
@@ -70,10 +70,10 @@ struct DotLoop<NarrowBytesOp<NarrowSimdNeon, NeonDots, int8_t>, 1, kSums> {
   }
 
  private:
-  static constexpr ptrdiff_t kLevels = 64;
-  // Levels whose elements are summed in 16-bit lanes. Each lane adds four of 64
-  // levels, and 64 * 4 * -128 = -2^15 still fits.
-  static constexpr ptrdiff_t kStretch = 64 * kLevels;
+  static constexpr ptrdiff_t kDepth = 64;
+  // Depth that is summed in 16-bit lanes. Each lane adds four of 64
+  // elements, and 64 * 4 * -128 = -2^15 still fits.
+  static constexpr ptrdiff_t kStretch = 64 * kDepth;
 
   // Where registers suffice, two accumulators of products, so that four
   // additions are not one chain.
@@ -83,10 +83,10 @@ struct DotLoop<NarrowBytesOp<NarrowSimdNeon, NeonDots, int8_t>, 1, kSums> {
     int16x8_t excess, others;
   };
 
-  // `levels` is a multiple of kLevels, at least one. Advances the rows.
+  // `depth` is a multiple of kDepth, at least one. Advances the rows.
   static RUY_LIKE_ALWAYS_INLINE void AddStretch(const int8_t* (&rows)[kDotRows],
                                                 const int8_t* rhs,
-                                                ptrdiff_t levels, Tile* tile) {
+                                                ptrdiff_t depth, Tile* tile) {
     Row acc[kDotRows];
     RUY_LIKE_UNROLL
     for (int r = 0; r < kDotRows; ++r) {
@@ -95,7 +95,7 @@ struct DotLoop<NarrowBytesOp<NarrowSimdNeon, NeonDots, int8_t>, 1, kSums> {
       }
       acc[r].excess = acc[r].others = vdupq_n_s16(0);
     }
-    const int8_t* const end = rhs + levels;
+    const int8_t* const end = rhs + depth;
     do {
       int8x16x4_t column = vld1q_s8_x4(rhs);
       column.val[1] = vmvnq_s8(column.val[1]);
@@ -125,7 +125,7 @@ struct DotLoop<NarrowBytesOp<NarrowSimdNeon, NeonDots, int8_t>, 1, kSums> {
   // Without the barrier gcc computes all pointers anew from one of them in each
   // iteration.
   static RUY_LIKE_ALWAYS_INLINE void Move(const int8_t** p) {
-    *p += kLevels;
+    *p += kDepth;
     asm("" : "+r"(*p));
   }
 
@@ -234,7 +234,7 @@ struct NarrowBytesTile {
     for (int r = 0; r < 4; ++r) excess[r] = vpadalq_s16(excess[r], sums[r]);
   }
 
-  // The lower or upper eight levels of both dots. Dependent instructions
+  // The lower or upper eight elements of both dots. Dependent instructions
   // stand apart, for cores that issue in order.
   template <bool kUpper>
   static RUY_LIKE_ALWAYS_INLINE void AddHalf(const int8x16_t (&first)[4],

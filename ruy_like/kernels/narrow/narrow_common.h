@@ -36,7 +36,7 @@ constexpr Kernel NarrowInPlaceEntry(const char* name, Family family, Scalar lhs,
   kernel.tile_cols = kMaxNarrowCols;
   kernel.row_granularity = tile_rows;
   kernel.max_cols = kMaxNarrowCols;
-  kernel.row_major_levels = 0;  // single elements are stored
+  kernel.row_major_depth = 0;  // single elements are stored
   kernel.macs_per_ns = kNarrowMacsPerNs;
   kernel.pack_rhs = pack_rhs;
   kernel.run = run;
@@ -58,10 +58,10 @@ constexpr Kernel NarrowFloatEntry(const char* name, int rhs_width,
 
 // The sum of a column's first elements, contiguous.
 template <class Op>
-RUY_LIKE_NOINLINE int32_t SumColumn(const void* column, ptrdiff_t levels) {
+RUY_LIKE_NOINLINE int32_t SumColumn(const void* column, ptrdiff_t depth) {
   typedef typename Op::Simd V;
   constexpr ptrdiff_t kStepBytes = Op::kStep * sizeof(typename Op::Rhs);
-  const ptrdiff_t bytes = levels * sizeof(typename Op::Rhs);
+  const ptrdiff_t bytes = depth * sizeof(typename Op::Rhs);
   const char* const p = static_cast<const char*>(column);
   typename Op::Vector sum = V::Zero();
   ptrdiff_t at = 0;

@@ -28,9 +28,9 @@
 // that is, 4.5 instructions a vector in addition to its loads, 2.5 of which
 // multiply; widening takes 6 and, for sums, 2.
 //
-// The digits of kMaxLevels levels are in a buffer, in L1 (n = kStep):
+// The digits of kMaxDepth elements are in a buffer, in L1 (n = kStep):
 //
-//    | d[0], levels 0 .. n-1 | d[1], levels 0 .. n-1 | d[0], levels n .. 2n-1 |
+//    | d[0], depth 0 .. n-1 | d[1], depth 0 .. n-1 | d[0], depth n .. 2n-1 |
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_DIGITS_H_
 #define RUY_LIKE_KERNELS_NARROW_NARROW_DIGITS_H_
 
@@ -90,7 +90,7 @@ struct NarrowDigitsKernel {
   static constexpr int kStep = 4 * V::kLanes;
   // vpmaddubsw results that are added in 16 bits; see above.
   static constexpr int kStepsPerStretch = 4;
-  static constexpr int kMaxLevels = 8192;
+  static constexpr int kMaxDepth = 8192;
 
   // The kernel's line in its path's table.
   static constexpr Kernel Entry(const char* name, PackFn* pack_rhs) {
@@ -116,27 +116,27 @@ struct NarrowDigitsKernel {
   // For RowStreamRunner<>.
   class Tiles {
    public:
-    explicit Tiles(const KernelArgs& args) : args_(args), first_level_(-1) {}
+    explicit Tiles(const KernelArgs& args) : args_(args), first_depth_(-1) {}
 
     RUY_LIKE_ALWAYS_INLINE void Run(const StreamTiles& tiles, int32_t* sums) {
-      for (ptrdiff_t level = 0; level < args_.depth; level += kMaxLevels) {
-        if (level != first_level_) MakeDigits(level);
-        RunLevels(tiles, level, sums);
+      for (ptrdiff_t first = 0; first < args_.depth; first += kMaxDepth) {
+        if (first != first_depth_) MakeDigits(first);
+        RunDepth(tiles, first, sums);
       }
     }
 
    private:
-    RUY_LIKE_ALWAYS_INLINE ptrdiff_t LevelsFrom(ptrdiff_t level) const {
-      return Min(args_.depth - level, kMaxLevels);
+    RUY_LIKE_ALWAYS_INLINE ptrdiff_t DepthFrom(ptrdiff_t first) const {
+      return Min(args_.depth - first, kMaxDepth);
     }
 
-    RUY_LIKE_NOINLINE void MakeDigits(ptrdiff_t level) {
-      first_level_ = level;
+    RUY_LIKE_NOINLINE void MakeDigits(ptrdiff_t first) {
+      first_depth_ = first;
       const int16_t zero_point =
           static_cast<int16_t>(args_.epilogue->rhs_zero_point);
-      const int16_t* rhs = static_cast<const int16_t*>(args_.rhs) + level;
+      const int16_t* rhs = static_cast<const int16_t*>(args_.rhs) + first;
       char* digits = digits_;
-      for (ptrdiff_t left = LevelsFrom(level); left > 0; left -= kStep) {
+      for (ptrdiff_t left = DepthFrom(first); left > 0; left -= kStep) {
         for (int i = 0; i < kStep; ++i) {
           Digits::Make(static_cast<int16_t>(rhs[i] - zero_point), digits + i,
                        digits + kStep + i);
@@ -146,18 +146,18 @@ struct NarrowDigitsKernel {
       }
     }
 
-    // Multiplies levels whose digits have been made.
-    RUY_LIKE_NOINLINE void RunLevels(const StreamTiles& tiles, ptrdiff_t level,
-                                     int32_t* sums) const {
-      const ptrdiff_t levels = LevelsFrom(level);
+    // Multiplies the elements whose digits have been made.
+    RUY_LIKE_NOINLINE void RunDepth(const StreamTiles& tiles, ptrdiff_t first,
+                                    int32_t* sums) const {
+      const ptrdiff_t depth = DepthFrom(first);
       const char* rows[kStreams];
-      for (int r = 0; r < kStreams; ++r) rows[r] = tiles.rows[r] + level;
+      for (int r = 0; r < kStreams; ++r) rows[r] = tiles.rows[r] + first;
       for (int i = 0; i < tiles.count; ++i, ++sums) {
         alignas(16) int32_t products[kStreams];
-        MultiplyTile(rows, levels, products);
+        MultiplyTile(rows, depth, products);
         for (int r = 0; r < kStreams; ++r) {
           int32_t* const sum = sums + r * tiles.segment_rows;
-          const uint32_t before = level == 0 ? 0 : static_cast<uint32_t>(*sum);
+          const uint32_t before = first == 0 ? 0 : static_cast<uint32_t>(*sum);
           *sum =
               static_cast<int32_t>(before + static_cast<uint32_t>(products[r]));
           rows[r] += args_.lhs_stride_bytes;
@@ -166,13 +166,13 @@ struct NarrowDigitsKernel {
     }
 
     RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const char* const* rows,
-                                             ptrdiff_t levels,
+                                             ptrdiff_t depth,
                                              int32_t* products) const {
       constexpr int kStretch = kStepsPerStretch * kStep;
       Vector acc[kStreams][2];
       RUY_LIKE_UNROLL
       for (int r = 0; r < kStreams; ++r) acc[r][0] = acc[r][1] = V::Zero();
-      const ptrdiff_t whole = levels / kStretch * kStretch;
+      const ptrdiff_t whole = depth / kStretch * kStretch;
       for (ptrdiff_t k = 0; k < whole; k += kStretch) {
         RUY_LIKE_UNROLL
         for (int r = 0; r < kStreams; ++r) {
@@ -184,12 +184,12 @@ struct NarrowDigitsKernel {
           Flush(in16, acc[r]);
         }
       }
-      if (whole < levels) {
+      if (whole < depth) {
         RUY_LIKE_UNROLL
         for (int r = 0; r < kStreams; ++r) {
           Vector in16[2];
-          for (ptrdiff_t k = whole; k < levels; k += kStep) {
-            const ptrdiff_t left = levels - k;
+          for (ptrdiff_t k = whole; k < depth; k += kStep) {
+            const ptrdiff_t left = depth - k;
             const Vector lhs =
                 left >= kStep
                     ? V::Load(rows[r] + k)
@@ -229,9 +229,9 @@ struct NarrowDigitsKernel {
       }
     }
 
-    alignas(64) char digits_[2 * kMaxLevels];
+    alignas(64) char digits_[2 * kMaxDepth];
     const KernelArgs& args_;
-    ptrdiff_t first_level_;  // of the digits in digits_, or -1
+    ptrdiff_t first_depth_;  // of the digits in digits_, or -1
   };
 };
 

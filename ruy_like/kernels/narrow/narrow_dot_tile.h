@@ -30,7 +30,8 @@ template <typename Accum>
 struct DotArgs {
   const char* rhs;       // the first of the tile's columns
   ptrdiff_t rhs_stride;  // bytes from one to the next
-  // The same of the levels after the last whole step, padded with zeros to one.
+  // The same of the elements after the last whole step, padded with zeros to
+  // one.
   const char* rest;
   ptrdiff_t rest_stride;
   ptrdiff_t depth;
@@ -142,12 +143,12 @@ struct DotLoop {
   typedef typename Op::Lhs Lhs;
   typedef DotTile<Op, kCols, kSums> Tile;
 
-  // Adds whole steps from level 0 on; returns the number of levels.
+  // Adds whole steps from depth 0 on; returns their depth.
   template <int kPrefetched>
   static RUY_LIKE_ALWAYS_INLINE ptrdiff_t
   Run(const Lhs* const* rows, const typename Op::Rhs* const* rhs,
       const DotArgs<typename Op::Accum>& args, Tile* tile) {
-    constexpr ptrdiff_t kLevels = Tile::kRowVectors * Op::kStep;
+    constexpr ptrdiff_t kDepth = Tile::kRowVectors * Op::kStep;
     constexpr ptrdiff_t kStretch = kStepsPerFlush * Op::kStep;
     constexpr int kLocality = Op::kIsFloat ? 2 : 3;
     const Lhs* prefetch[kDotRows];
@@ -155,11 +156,11 @@ struct DotLoop {
     for (int r = 0; r < kPrefetched; ++r) {
       prefetch[r] = reinterpret_cast<const Lhs*>(args.prefetch[r]);
     }
-    const ptrdiff_t whole = args.depth / kLevels * kLevels;
+    const ptrdiff_t whole = args.depth / kDepth * kDepth;
     for (ptrdiff_t k = 0; k < whole;) {
       const ptrdiff_t end =
           kSums && Op::kSumsIn16 && whole - k > kStretch ? k + kStretch : whole;
-      for (; k < end; k += kLevels) {
+      for (; k < end; k += kDepth) {
         typename Op::Vector y[Tile::kRowVectors][kCols];
         RUY_LIKE_UNROLL
         for (int v = 0; Op::kIsFloat && v < Tile::kRowVectors; ++v) {
@@ -169,14 +170,14 @@ struct DotLoop {
         for (int r = 0; r < Tile::kRows; ++r) {
           RUY_LIKE_UNROLL
           for (int v = 0; v < Tile::kRowVectors; ++v) {
-            const ptrdiff_t level = k + v * Op::kStep;
+            const ptrdiff_t at = k + v * Op::kStep;
             if constexpr (kPrefetched > 0) {
               if (r < kPrefetched) {
-                __builtin_prefetch(prefetch[r] + level, /*rw=*/0, kLocality);
+                __builtin_prefetch(prefetch[r] + at, /*rw=*/0, kLocality);
               }
             }
-            if constexpr (!Op::kIsFloat) Tile::LoadRhs(rhs, level, y[v]);
-            tile->Step(v % Tile::kParts, r, Op::LoadLhs(rows[r] + level), y[v]);
+            if constexpr (!Op::kIsFloat) Tile::LoadRhs(rhs, at, y[v]);
+            tile->Step(v % Tile::kParts, r, Op::LoadLhs(rows[r] + at), y[v]);
           }
         }
       }

@@ -33,7 +33,7 @@
 //
 // The rhs is packed into panels of one column. Those of integers are padded to
 // whole vectors with zeros, so that only the last vector of a lhs row needs
-// care; of other columns, and of one that is read in place too, the levels
+// care; of other columns, and of one that is read in place too, the elements
 // after the last whole vector are copied.
 //
 // Partial sums of floats lie in the lanes of one vector, of a single column in
@@ -135,7 +135,7 @@ struct NarrowDotsKernel {
                                         PackFn* pack_rhs = nullptr) {
     Kernel kernel =
         NarrowFloatEntry(name, /*rhs_width=*/1, kDotRows, pack_rhs, Run);
-    kernel.lhs.dot_width = V::kLanes;  // of levels; only for the name
+    kernel.lhs.dot_width = V::kLanes;  // of elements; only for the name
     kernel.any_order = true;
     kernel.tile_cols = kernel.max_cols = kMaxCols;
     return kernel;

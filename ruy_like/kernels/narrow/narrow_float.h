@@ -7,22 +7,22 @@
 // reads what was the lhs in place. It handles depth-contiguous lhs only, and
 // depth that is not split into passes.
 //
-// A float sum runs over depth one level after the other, as in the panel kernel
-// (panel_kernel.h), so that a result does not depend on which of the two made
-// it. Lanes can't run along depth then, they hold different rows; what is
+// A float sum runs over depth one element after the other, as in the panel
+// kernel (panel_kernel.h), so that a result does not depend on which of the two
+// made it. Lanes can't run along depth then, they hold different rows; what is
 // contiguous in memory has to be transposed on its way:
 //
 //      lhs, in place                 registers              accumulators
-//      row 0   |a b c d ...|        |a e i m ...|  level 0
-//      row 1   |e f g h ...|   -->  |b f j n ...|  level 1  x rhs -->  |....|
-//      row 2   |i j k l ...|        |c g k o ...|  level 2             rows
-//      row 3   |m n o p ...|        |d h l p ...|  level 3
+//      row 0   |a b c d ...|        |a e i m ...|  depth 0
+//      row 1   |e f g h ...|   -->  |b f j n ...|  depth 1  x rhs -->  |....|
+//      row 2   |i j k l ...|        |c g k o ...|  depth 2             rows
+//      row 3   |m n o p ...|        |d h l p ...|  depth 3
 //
 // The transposition moves 32-bit words. In a lhs of 16-bit floats a word is two
-// levels, which are widened afterwards, or multiplied as they are if there is
+// elements, which are widened afterwards, or multiplied as they are if there is
 // an instruction for it: half of the memory traffic and shuffles.
 //
-// Rows and levels that do not fill registers are packed into a small piece of
+// Rows and depth that do not fill registers are packed into a small piece of
 // panels instead, which the panel kernel's tiles multiply.
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_FLOAT_H_
 #define RUY_LIKE_KERNELS_NARROW_NARROW_FLOAT_H_
@@ -44,16 +44,16 @@ namespace {
 
 constexpr int kLineWords = 16;  // of 32 bits, in a line of memory
 
-// How words are multiplied: their levels, floats or 16-bit ones that are
+// How words are multiplied: their elements, floats or 16-bit ones that are
 // widened, by elements of a float rhs. Another such type: avx512bf16.cc.
 template <class V, Scalar kLhs>
 struct WidenedWords {
   typedef FloatOp<typename V::Base> Op;  // of tiles with the same sums
   static constexpr Scalar kScalar = kLhs;
   static constexpr Scalar kRhsScalar = Scalar::kF32;
-  // Levels in a word of the lhs and 32-bit words of a rhs column for them.
-  static constexpr int kLevels = kLhs == Scalar::kF32 ? 1 : 2;
-  static constexpr int kRhsWords = kLevels;
+  // Elements in a word of the lhs and 32-bit words of a rhs column for them.
+  static constexpr int kDepth = kLhs == Scalar::kF32 ? 1 : 2;
+  static constexpr int kRhsWords = kDepth;
   typedef WidenedWords RowWords;  // of RunRows()
 
   // acc[c][v] for all columns; rhs: the words of column 0, kRhsWidth apart.
@@ -61,18 +61,18 @@ struct WidenedWords {
   static RUY_LIKE_ALWAYS_INLINE void MultiplyAdd(
       typename V::Float words, const float* rhs, int v,
       typename V::Float (&acc)[kCols][kVectors]) {
-    typename V::Float levels[kLevels];
+    typename V::Float vectors[kDepth];
     if constexpr (kLhs == Scalar::kF32) {
-      levels[0] = words;
+      vectors[0] = words;
     } else {
-      V::template WidenPairs<kLhs>(words, levels);
+      V::template WidenPairs<kLhs>(words, vectors);
     }
     RUY_LIKE_UNROLL
-    for (int j = 0; j < kLevels; ++j) {
+    for (int j = 0; j < kDepth; ++j) {
       RUY_LIKE_UNROLL
       for (int c = 0; c < kCols; ++c) {
         acc[c][v] = V::MulAddFloat(
-            levels[j], V::SetFloat(rhs[j * kRhsWidth + c]), acc[c][v]);
+            vectors[j], V::SetFloat(rhs[j * kRhsWidth + c]), acc[c][v]);
       }
     }
   }
@@ -258,10 +258,10 @@ struct NarrowFloatKernel {
   static constexpr int kLanes = V::kLanes;
   static constexpr int kMaxTileRows =
       VectorsOf<V>(Walk::kCached, 1, kRhsWidth) * kLanes;
-  static constexpr int kPieceLevels = 64;
-  // Levels that are multiplied as whole words, four at a time.
+  static constexpr int kPieceDepth = 64;
+  // Elements that are multiplied as whole words, four at a time.
   static constexpr int kFourWords =
-      kIsFloat8<Words> ? kFloat8Step : 4 * Words::kLevels;
+      kIsFloat8<Words> ? kFloat8Step : 4 * Words::kDepth;
 
   // The kernel's line in its path's table.
   static constexpr Kernel Entry(const char* name, PackFn* pack_rhs) {
@@ -305,7 +305,7 @@ struct NarrowFloatKernel {
     RowsArgs tile;
     tile.lhs_stride = stride;
     tile.rhs = static_cast<const float*>(args->rhs);
-    tile.words = whole / Words::kLevels;
+    tile.words = whole / Words::kDepth;
     tile.adds = false;
     tile.ahead =
         args->rows * stride > kNextRowsBytes ? tile_rows * stride : kAheadBytes;
@@ -324,7 +324,7 @@ struct NarrowFloatKernel {
         // Clearing the whole array takes 7 ns more for one column.
         for (int i = 0; i < cols * vectors * kLanes; ++i) sums[i] = 0;
       }
-      for (ptrdiff_t k = whole; k < args->depth; k += kPieceLevels) {
+      for (ptrdiff_t k = whole; k < args->depth; k += kPieceDepth) {
         MultiplyPiece(*args, tile.lhs, tile_rows, k, vectors, sums);
       }
       StoreTile<typename Op::Simd>(
@@ -336,33 +336,33 @@ struct NarrowFloatKernel {
   // A tile whose rows are 8-bit floats, widened to L1 a piece at a time.
   static RUY_LIKE_NOINLINE void RunFloat8(RowsFn* run, const RowsArgs& tile,
                                           int rows) {
-    constexpr int kLevels = 256;
-    alignas(64) uint16_t widened[kMaxTileRows * kLevels];
+    constexpr int kDepth = 256;
+    alignas(64) uint16_t widened[kMaxTileRows * kDepth];
     RowsArgs piece = tile;
     piece.lhs = reinterpret_cast<const char*>(widened);
-    piece.lhs_stride = kLevels * sizeof(uint16_t);
+    piece.lhs_stride = kDepth * sizeof(uint16_t);
     const uint8_t* lhs = reinterpret_cast<const uint8_t*>(tile.lhs);
-    for (ptrdiff_t left = tile.words * Words::kLevels; left > 0;
-         left -= kLevels) {
-      const int levels = Min(left, kLevels);
+    for (ptrdiff_t left = tile.words * Words::kDepth; left > 0;
+         left -= kDepth) {
+      const int depth = Min(left, kDepth);
       for (int i = 0; i < rows; ++i) {
         const uint8_t* const row = lhs + i * tile.lhs_stride;
-        for (int k = 0; k < kLevels; k += 64) {
-          __builtin_prefetch(row + k + kLevels, /*rw=*/0, /*locality=*/2);
+        for (int k = 0; k < kDepth; k += 64) {
+          __builtin_prefetch(row + k + kDepth, /*rw=*/0, /*locality=*/2);
         }
-        WidenFloat8s<Words::kScalar>(row, levels, widened + i * kLevels);
+        WidenFloat8s<Words::kScalar>(row, depth, widened + i * kDepth);
       }
-      piece.words = levels / Words::kLevels;
+      piece.words = depth / Words::kDepth;
       run(piece);
-      piece.rhs += levels * kRhsWidth;
+      piece.rhs += depth * kRhsWidth;
       piece.adds = true;
-      lhs += levels;
+      lhs += depth;
     }
   }
 
   // A larger lhs leaves L2.
   static constexpr ptrdiff_t kCachedBytes = 1 << 20;
-  static constexpr bool kHasWholeLines = kLanes == 16 && Words::kLevels == 1;
+  static constexpr bool kHasWholeLines = kLanes == 16 && Words::kDepth == 1;
   // From a larger one, in memory, the next tile's rows are prefetched, not the
   // next lines. One that takes whole lines always comes from there.
   static constexpr ptrdiff_t kNextRowsBytes = (kHasWholeLines ? 8 : 32) << 20;
@@ -388,28 +388,28 @@ struct NarrowFloatKernel {
     return ((stride + 7) & (65536 / rows - 1)) < 15;
   }
 
-  // Where the rhs's words for level k begin, in words of a column.
+  // Where the rhs's words for depth k begin, in words of a column.
   static constexpr RUY_LIKE_ALWAYS_INLINE ptrdiff_t RhsWord(ptrdiff_t k) {
-    return k / Words::kLevels * Words::kRhsWords;
+    return k / Words::kDepth * Words::kRhsWords;
   }
 
-  // Any number of rows up to a tile's, kPieceLevels levels from `k` on.
+  // Any number of rows up to a tile's, kPieceDepth elements from `k` on.
   static RUY_LIKE_NOINLINE void MultiplyPiece(const KernelArgs& args,
                                               const char* lhs, int rows,
                                               ptrdiff_t k, int vectors,
                                               float* sums) {
     constexpr const auto& tiles =
         kTileTable<Op, PackedRhs<Op, kRhsWidth>, kMaxVectors, kRhsWidth>.fns;
-    alignas(64) float piece[kMaxVectors * kLanes * kPieceLevels];
-    const ptrdiff_t levels = Min(args.depth - k, kPieceLevels);
+    alignas(64) float piece[kMaxVectors * kLanes * kPieceDepth];
+    const ptrdiff_t depth = Min(args.depth - k, kPieceDepth);
     const ptrdiff_t padded =
-        (levels + Op::kDotWidth - 1) / Op::kDotWidth * Op::kDotWidth;
+        (depth + Op::kDotWidth - 1) / Op::kDotWidth * Op::kDotWidth;
     PackArgs pack;
     pack.src = lhs + k * kElementBytes<Words>;
     pack.src_scalar = Words::kScalar;
     pack.depth_contiguous = true;
     pack.src_stride = args.lhs_stride_bytes / kElementBytes<Words>;
-    pack.depth = levels;
+    pack.depth = depth;
     pack.width = rows;
     pack.dst = piece;
     pack.padded_depth = padded;
@@ -418,7 +418,7 @@ struct NarrowFloatKernel {
     TileArgs tile;
     tile.lhs = piece;
     tile.lhs_stride_bytes = padded * kLanes * sizeof(typename Op::Lhs);
-    tile.steps = padded / Op::kStepLevels;
+    tile.steps = padded / Op::kStepDepth;
     tile.column_start = nullptr;
     tile.rhs = {static_cast<const float*>(args.rhs) + RhsWord(k) * kRhsWidth,
                 args.rhs_stride_bytes};

@@ -6,15 +6,15 @@
 // not split into passes. narrow_float.h says why rows have to be transposed on
 // their way.
 //
-// A tile is 8 rows by all columns, in steps of four levels. The rhs is packed
-// into panels of one column, so that a load brings four levels of it, which
+// A tile is 8 rows by all columns, in steps of depth four. The rhs is packed
+// into panels of one column, so that a load brings four elements of it, which
 // then multiply by lane:
 //
 //      lhs, in place          registers                 rhs column
-//      row 0   |a b c d|     |a e i m| level 0  x lane 0  |p q r s|
-//      row 1   |e f g h| --> |b f j n| level 1  x lane 1
-//      row 2   |i j k l|     |c g k o| level 2  x lane 2
-//      row 3   |m n o p|     |d h l p| level 3  x lane 3
+//      row 0   |a b c d|     |a e i m| depth 0  x lane 0  |p q r s|
+//      row 1   |e f g h| --> |b f j n| depth 1  x lane 1
+//      row 2   |i j k l|     |c g k o| depth 2  x lane 2
+//      row 3   |m n o p|     |d h l p| depth 3  x lane 3
 //
 // For one column, 32 multiply-adds take 8 loads of the lhs, one of the rhs, 16
 // permutations and 8 multiplications.
@@ -70,10 +70,10 @@ struct NarrowFloatTile {
       RUY_LIKE_UNROLL
       for (int c = 0; c < kCols; ++c) {
         const float32x4_t rhs = vld1q_f32(columns[c] + k);
-        MultiplyAddLevel<0>(x, rhs, acc[c]);
-        MultiplyAddLevel<1>(x, rhs, acc[c]);
-        MultiplyAddLevel<2>(x, rhs, acc[c]);
-        MultiplyAddLevel<3>(x, rhs, acc[c]);
+        MultiplyAddDepth<0>(x, rhs, acc[c]);
+        MultiplyAddDepth<1>(x, rhs, acc[c]);
+        MultiplyAddDepth<2>(x, rhs, acc[c]);
+        MultiplyAddDepth<3>(x, rhs, acc[c]);
       }
     }
     if (whole < args.depth) {
@@ -87,13 +87,13 @@ struct NarrowFloatTile {
         }
         Transpose(x[g]);
       }
-      // Missing levels are skipped, not added as zeros: -0 would become 0.
+      // Missing elements are skipped, not added as zeros: -0 would become 0.
       RUY_LIKE_UNROLL
       for (int c = 0; c < kCols; ++c) {
         const float32x4_t rhs = SimdNeon::LoadMasked(columns[c] + whole, rest);
-        MultiplyAddLevel<0>(x, rhs, acc[c]);
-        if (rest > 1) MultiplyAddLevel<1>(x, rhs, acc[c]);
-        if (rest > 2) MultiplyAddLevel<2>(x, rhs, acc[c]);
+        MultiplyAddDepth<0>(x, rhs, acc[c]);
+        if (rest > 1) MultiplyAddDepth<1>(x, rhs, acc[c]);
+        if (rest > 2) MultiplyAddDepth<2>(x, rhs, acc[c]);
       }
     }
     RUY_LIKE_UNROLL
@@ -113,12 +113,12 @@ struct NarrowFloatTile {
     for (int r = 0; r < 4; ++r) x[r] = SimdNeon::AsFloat(m[r]);
   }
 
-  // x[g][i]: level i of a vector of rows.
-  template <int kLevel>
-  static RUY_LIKE_ALWAYS_INLINE void MultiplyAddLevel(
+  // x[g][i]: element i of a vector of rows.
+  template <int kDepth>
+  static RUY_LIKE_ALWAYS_INLINE void MultiplyAddDepth(
       const float32x4_t (&x)[2][4], float32x4_t rhs, float32x4_t (&acc)[2]) {
-    acc[0] = SimdNeon::MulAddLane<kLevel>(x[0][kLevel], rhs, acc[0]);
-    acc[1] = SimdNeon::MulAddLane<kLevel>(x[1][kLevel], rhs, acc[1]);
+    acc[0] = SimdNeon::MulAddLane<kDepth>(x[0][kDepth], rhs, acc[0]);
+    acc[1] = SimdNeon::MulAddLane<kDepth>(x[1][kDepth], rhs, acc[1]);
   }
 };
 

@@ -1,23 +1,23 @@
 // Back-end: the operations of narrow kernels that read the lhs in place.
 //
-// Template arguments of narrow_dots.h and narrow_by_level.h, chosen by the
+// Template arguments of narrow_dots.h and narrow_by_depth.h, chosen by the
 // per-ISA files. An operation says what a step of a dot product does: element
-// types, kStep depth levels to a vector, loads, the multiplication, and how the
+// types, kStep elements to a vector, loads, the multiplication, and how the
 // lhs is summed: by multiplying it by One(), or first by additions in 16-bit
 // lanes (kSumsIn16), which are cheaper where multiplications are slow.
 //
-// ## By level
+// ## By depth
 //
-// narrow_by_level.h's rows lie side by side. A step then has kStep rows of a
-// few levels, a dot, of which a rhs column has one 32-bit word.
-// Interleaving brings a row's levels to one lane:
+// narrow_by_depth.h's rows lie side by side. A step then has kStep rows of a
+// few elements, a dot, of which a rhs column has one 32-bit word.
+// Interleaving brings a row's elements to one lane:
 //
-//      level k    |r0 r1 r2 ... r63|        |r0 x 4|r1 x 4|r2 x 4|r3 x 4| ...
-//      level k+1  |r0 r1 r2 ... r63|   -->  |r4 x 4| ...
-//      level k+2  |r0 r1 r2 ... r63|        |r8 x 4| ...
-//      level k+3  |r0 r1 r2 ... r63|        |r12 x 4| ...
+//      depth k    |r0 r1 r2 ... r63|        |r0 x 4|r1 x 4|r2 x 4|r3 x 4| ...
+//      depth k+1  |r0 r1 r2 ... r63|   -->  |r4 x 4| ...
+//      depth k+2  |r0 r1 r2 ... r63|        |r8 x 4| ...
+//      depth k+3  |r0 r1 r2 ... r63|        |r12 x 4| ...
 //
-// for bytes; of words, which 8-bit loads are widened to, a dot is two levels,
+// for bytes; of words, which 8-bit loads are widened to, a dot is two elements,
 // of floats one. It works in each 128 bits, so that vector i of four (or two)
 // has rows 4i to 4i + 3 of every 16 (or 8): sums are put in order at the end.
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_OPS_H_
@@ -78,7 +78,7 @@ struct NarrowQuadsOp : NarrowQuads<V> {
   }
 };
 
-// int8, uint8 or int16 times int16, two levels to a lane. An 8-bit lhs is
+// int8, uint8 or int16 times int16, two elements to a lane. An 8-bit lhs is
 // widened by its load.
 template <class V, class Dot, typename LhsType>
 struct NarrowPairsOp : NarrowIntegers<V> {
@@ -169,20 +169,20 @@ struct FlippedQuadsOp : NarrowQuadsOp<V, Dot, int8_t> {
   }
 };
 
-// How levels of an operation's rows are multiplied.
+// How an operation multiplies the elements of its rows' dots.
 template <class Op>
-struct LevelsOf {
+struct DepthOf {
   typedef typename Op::Simd V;
   typedef typename Op::Vector Vector;
   typedef typename Op::Accum Accum;
-  // Levels of a dot: vectors of sums for one step of rows.
-  static constexpr int kLevels = Op::kStep / V::kLanes;
+  // Elements of a dot: vectors of sums for one step of rows.
+  static constexpr int kDepth = Op::kStep / V::kLanes;
   // True if the load of the first n rows is no slower than another.
   static constexpr bool kMasks = Op::kLhsScalar == Scalar::kF32;
   // True if a rhs zero point is subtracted from the rhs: words have room for
   // it, and floats have none. Else it takes the lhs's row sums, products with a
   // column of ones.
-  static constexpr bool kCentres = kLevels <= 2;
+  static constexpr bool kCentres = kDepth <= 2;
 
   // A dot of a packed rhs column, for all lanes.
   static RUY_LIKE_ALWAYS_INLINE Vector LoadRhs(const void* p,
@@ -191,11 +191,11 @@ struct LevelsOf {
     __builtin_memcpy(&dot, p, sizeof(dot));
     if constexpr (Op::kFlips) {
       return V::Set(dot ^ Op::kTopBits);
-    } else if constexpr (kLevels == 2) {
-      return V::Add16(V::SetLevels(dot),
+    } else if constexpr (kDepth == 2) {
+      return V::Add16(V::SetDepth(dot),
                       V::Set16(static_cast<int16_t>(-zero_point)));
-    } else if constexpr (kLevels == 4) {
-      return V::SetLevels(dot);
+    } else if constexpr (kDepth == 4) {
+      return V::SetDepth(dot);
     } else {
       return V::SetFloat(dot);
     }
@@ -207,8 +207,8 @@ struct LevelsOf {
       return V::Set(x);
     }
   }
-  static RUY_LIKE_ALWAYS_INLINE void Interleave(Vector (&x)[kLevels]) {
-    if constexpr (kLevels > 1) V::InterleaveLevels(x);
+  static RUY_LIKE_ALWAYS_INLINE void Interleave(Vector (&x)[kDepth]) {
+    if constexpr (kDepth > 1) V::InterleaveDepth(x);
   }
   static RUY_LIKE_ALWAYS_INLINE void Store(Accum* to, Vector x) {
     V::Store(to, x, V::kLanes);

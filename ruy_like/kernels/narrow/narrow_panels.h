@@ -48,7 +48,7 @@ struct NarrowPanelKernel : private PanelKernel<Op, kMaxVectors, 1> {
     kernel.tile_cols = kMaxCols;
     kernel.row_granularity = kernel.tile_rows;
     kernel.max_cols = kMaxCols;
-    kernel.row_major_levels = 0;
+    kernel.row_major_depth = 0;
     kernel.macs_per_ns =
         kNarrowMacsPerNs / static_cast<int>(sizeof(typename Op::Lhs));
     kernel.run = Run;

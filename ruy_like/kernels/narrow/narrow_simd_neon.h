@@ -63,15 +63,15 @@ struct NarrowSimdNeon : SimdNeon {
     return LoadFirst(p, 2 * n);
   }
 
-  // ## Interleaving of levels
+  // ## Interleaving along depth
 
-  // From four levels of 16 rows of bytes: x[i] gets the first two levels of
+  // From four elements of 16 rows of bytes: x[i] gets the first two of
   // rows 4i to 4i + 3, then their last two.
-  static RUY_LIKE_ALWAYS_INLINE void InterleaveLevels(Int (&x)[4]) {
-    ZipLevels<Zip64>(x);
+  static RUY_LIKE_ALWAYS_INLINE void InterleaveDepth(Int (&x)[4]) {
+    ZipDepth<Zip64>(x);
   }
-  // A column's elements of these levels, for all lanes.
-  static RUY_LIKE_ALWAYS_INLINE Int SetLevels(int32_t elements) {
+  // A column's elements of these positions, for all lanes.
+  static RUY_LIKE_ALWAYS_INLINE Int SetDepth(int32_t elements) {
     return vreinterpretq_s32_s16(
         vcombine_s16(vdup_n_s16(static_cast<int16_t>(elements)),
                      vdup_n_s16(static_cast<int16_t>(elements >> 16))));
@@ -97,9 +97,9 @@ struct NarrowSimdNeon : SimdNeon {
   }
 
  protected:
-  // Bytes of two levels side by side, then these in units of kZip.
+  // Bytes of two depth positions side by side, then these in units of kZip.
   template <void (*kZip)(Int&, Int&)>
-  static RUY_LIKE_ALWAYS_INLINE void ZipLevels(Int (&x)[4]) {
+  static RUY_LIKE_ALWAYS_INLINE void ZipDepth(Int (&x)[4]) {
     Zip8(x[0], x[1]);
     Zip8(x[2], x[3]);
     kZip(x[0], x[2]);
@@ -124,11 +124,11 @@ struct NarrowSimdNeon : SimdNeon {
 struct NarrowSimdNeonDot : NarrowSimdNeon {
   template <typename Vector>
   static RUY_LIKE_ALWAYS_INLINE void HoldInRegister(Vector&) {}
-  // x[i] gets all four levels of row 4i, then of row 4i + 1, ...
-  static RUY_LIKE_ALWAYS_INLINE void InterleaveLevels(Int (&x)[4]) {
-    ZipLevels<Zip16>(x);
+  // x[i] gets all four elements of row 4i, then of row 4i + 1, ...
+  static RUY_LIKE_ALWAYS_INLINE void InterleaveDepth(Int (&x)[4]) {
+    ZipDepth<Zip16>(x);
   }
-  static RUY_LIKE_ALWAYS_INLINE Int SetLevels(int32_t elements) {
+  static RUY_LIKE_ALWAYS_INLINE Int SetDepth(int32_t elements) {
     return Set(elements);
   }
 };

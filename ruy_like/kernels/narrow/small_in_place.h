@@ -13,8 +13,8 @@
 // so are results, bit for bit: one accumulator per element, in order of depth.
 //
 //    rhs, in place                       r0   r1  ...  r7     broadcast
-//    lhs, level k  |l0 l1 l2|   ->  l0  a00  a01  ...  a07
-//         level k+1|l0 l1 l2|       l1  a10  a11  ...  a17    up to 3 x 8
+//    lhs, depth k  |l0 l1 l2|   ->  l0  a00  a01  ...  a07
+//         depth k+1|l0 l1 l2|       l1  a10  a11  ...  a17    up to 3 x 8
 //         ...                       l2  a20  a21  ...  a27    or 1 x 16
 #ifndef RUY_LIKE_KERNELS_NARROW_SMALL_IN_PLACE_H_
 #define RUY_LIKE_KERNELS_NARROW_SMALL_IN_PLACE_H_
@@ -32,9 +32,9 @@ namespace ruy_like::kernels {
 namespace {
 
 struct SmallTile {
-  const char* lhs;       // the first row at the first level
-  ptrdiff_t lhs_stride;  // bytes from one level to the next
-  RhsColumns rhs;        // stride_bytes by level: from one level to the next
+  const char* lhs;       // the first row at depth 0
+  ptrdiff_t lhs_stride;  // bytes from one depth position to the next
+  RhsColumns rhs;        // stride_bytes by depth: the same
   ptrdiff_t depth;       // > 0
   int rows;              // the last vector may be incomplete
   float* to;
@@ -49,31 +49,31 @@ struct SmallTile {
 typedef void SmallTileFn(const SmallTile& tile);
 
 // The columns of a rhs that is contiguous along its width.
-struct LevelCursor {
+struct DepthCursor {
   static constexpr ptrdiff_t kDotBytes = sizeof(float);
-  const char* level;
+  const char* row;
   ptrdiff_t stride_bytes;
 
-  RUY_LIKE_ALWAYS_INLINE explicit LevelCursor(const RhsColumns& columns)
-      : level(static_cast<const char*>(columns.data)),
+  RUY_LIKE_ALWAYS_INLINE explicit DepthCursor(const RhsColumns& columns)
+      : row(static_cast<const char*>(columns.data)),
         stride_bytes(columns.stride_bytes) {}
   RUY_LIKE_ALWAYS_INLINE const float* Column(int c) const {
-    return reinterpret_cast<const float*>(level) + c;
+    return reinterpret_cast<const float*>(row) + c;
   }
-  RUY_LIKE_ALWAYS_INLINE void Advance() { level += stride_bytes; }
+  RUY_LIKE_ALWAYS_INLINE void Advance() { row += stride_bytes; }
 };
 
-template <class Op, bool kByLevel, int kCols>
+template <class Op, bool kByDepth, int kCols>
 struct SmallCursorOf {
   typedef ColumnCursor<Op, kCols> Type;
 };
 template <class Op, int kCols>
-struct SmallCursorOf<Op, /*kByLevel=*/true, kCols> {
-  typedef LevelCursor Type;
+struct SmallCursorOf<Op, /*kByDepth=*/true, kCols> {
+  typedef DepthCursor Type;
 };
 
 // The sums of kVectors vectors of rows and kCols columns.
-template <class Op, bool kByLevel, int kVectors, int kCols>
+template <class Op, bool kByDepth, int kVectors, int kCols>
 void RunSmallTile(const SmallTile& tile) {
   typedef typename Op::Simd V;
   typedef typename V::Float Float;
@@ -88,8 +88,8 @@ void RunSmallTile(const SmallTile& tile) {
   }
   const char* lhs = tile.lhs;
   const ptrdiff_t lhs_stride = tile.lhs_stride;
-  typename SmallCursorOf<Op, kByLevel, kCols>::Type rhs(tile.rhs);
-  for (ptrdiff_t level = tile.depth; level > 0; --level) {
+  typename SmallCursorOf<Op, kByDepth, kCols>::Type rhs(tile.rhs);
+  for (ptrdiff_t left = tile.depth; left > 0; --left) {
     Float x[kVectors];
     RUY_LIKE_UNROLL
     for (int v = 0; v < kVectors; ++v) {
@@ -152,20 +152,20 @@ void RunSmallTile(const SmallTile& tile) {
 }
 
 // RunSmallTile() for 1, 2, 4, 8 and 16 columns, at most kMostCols.
-template <class Op, bool kByLevel, int kVectors>
+template <class Op, bool kByDepth, int kVectors>
 struct SmallTiles {
   static constexpr bool k512 = Op::Simd::kLanes == 16;
   static constexpr int kMostCols =
       kVectors == 1 ? (k512 ? 16 : 8) : (k512 ? 8 : 4);
   template <int kCols>
   static constexpr SmallTileFn* kOf =
-      RunSmallTile<Op, kByLevel, kVectors,
+      RunSmallTile<Op, kByDepth, kVectors,
                    kCols <= kMostCols ? kCols : kMostCols>;
   static constexpr SmallTileFn* kFns[] = {kOf<1>, kOf<2>, kOf<4>, kOf<8>,
                                           kOf<16>};
 };
 
-template <class Op, bool kByLevel>
+template <class Op, bool kByDepth>
 struct SmallInPlaceKernel {
   typedef typename Op::Simd V;
   static constexpr int kLanes = V::kLanes;
@@ -179,9 +179,9 @@ struct SmallInPlaceKernel {
     kernel.family = Family::kF32;
     kernel.kind = KernelKind::kBothInPlace;
     kernel.lhs = {Scalar::kF32, /*in_place=*/true, 0, /*dot_width=*/1, 0};
-    kernel.lhs.by_level = true;
+    kernel.lhs.by_depth = true;
     kernel.rhs = {Scalar::kF32, /*in_place=*/true, 0, /*dot_width=*/1, 0};
-    kernel.rhs.by_level = kByLevel;
+    kernel.rhs.by_depth = kByDepth;
     kernel.tile_rows = kMaxVectors * kLanes;
     kernel.tile_cols = kernel.max_cols = kernel.max_rows = kMaxSize;
     kernel.row_granularity = kLanes;
@@ -195,7 +195,7 @@ struct SmallInPlaceKernel {
     const bool finishes = !e.needs_general && e.dst_row_stride == 1;
     const float* const bias =
         finishes ? static_cast<const float*>(e.bias) : nullptr;
-    const ptrdiff_t rhs_col_bytes = kByLevel
+    const ptrdiff_t rhs_col_bytes = kByDepth
                                         ? static_cast<ptrdiff_t>(sizeof(float))
                                         : args->rhs_stride_bytes;
     alignas(64) float sums[kMaxSums];
@@ -241,7 +241,7 @@ struct SmallInPlaceKernel {
 
  private:
   template <int kVectors>
-  using Tiles = SmallTiles<Op, kByLevel, kVectors>;
+  using Tiles = SmallTiles<Op, kByDepth, kVectors>;
   static constexpr int Log2(int n) { return n == 1 ? 0 : 1 + Log2(n / 2); }
   static constexpr SmallTileFn* const* kFns[kMaxVectors] = {
       Tiles<1>::kFns, Tiles<2>::kFns, Tiles<3>::kFns};

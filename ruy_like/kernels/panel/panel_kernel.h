@@ -10,7 +10,7 @@
 //
 // A lhs panel is as wide as a vector has 32-bit lanes: one row of dst per lane.
 // A tile is up to kMaxVectors lhs panels by up to kRhsWidth columns, each of
-// its accumulators one register. Per step of kDotWidth depth levels:
+// its accumulators one register. Per step of depth kDotWidth:
 //
 //                  rhs panel:  r0   r1   ...  r7     dot of a column,
 //                              |    |         |      broadcast
@@ -91,10 +91,10 @@ struct PanelKernel {
     kernel.tile_cols = kTileCols;
     kernel.row_granularity = kMaxVectors == 3 ? 2 * kLanes : kTileRows;
     kernel.max_rows = Op::kMaxRows;
-    kernel.row_major_levels = RhsSource::kFormat.in_place ? 160 / kLanes
-                              : Op::kLhsRange == ValueRange::kInt7
-                                  ? 256
-                                  : kNotRowMajor;
+    kernel.row_major_depth = RhsSource::kFormat.in_place ? 160 / kLanes
+                             : Op::kLhsRange == ValueRange::kInt7
+                                 ? 256
+                                 : kNotRowMajor;
     kernel.macs_per_ns =
         5 * kLanes * Op::kDotWidth;  // two instructions a cycle at 2.5 GHz
     kernel.pack_lhs = pack_lhs;
@@ -345,7 +345,7 @@ struct PanelKernel {
     tile.lhs = static_cast<const char*>(args.lhs) +
                first_vector * args.lhs_stride_bytes;
     tile.lhs_stride_bytes = args.lhs_stride_bytes;
-    tile.steps = args.depth / Op::kStepLevels;
+    tile.steps = args.depth / Op::kStepDepth;
     tile.rhs = {nullptr, 0};
     tile.start = nullptr;
     tile.start_col_stride = 0;

@@ -2,7 +2,7 @@
 //
 // Template arguments of PanelKernel<> (panel_kernel.h); chosen by the per-ISA
 // files. An operation says what one step of a tile does: the element types,
-// kDotWidth depth levels of a column in 32 bits, loads, the multiply-add, and
+// kDotWidth elements of a column in 32 bits, loads, the multiply-add, and
 // which epilogue finishes its accumulators. It knows nothing of tiles.
 #ifndef RUY_LIKE_KERNELS_PANEL_PANEL_OPS_H_
 #define RUY_LIKE_KERNELS_PANEL_PANEL_OPS_H_
@@ -32,9 +32,9 @@ struct BroadcastOp {
   static constexpr bool kFinishesTiles = false;
   static constexpr bool kMultipliesHalves = false;  // WithHalves
   static constexpr int kMaxRows = kNoLimit;
-  // Sub-steps of a step, each by kDotWidth levels of the rhs. If there are
+  // Sub-steps of a step, each by kDotWidth elements of the rhs. If there are
   // several, LoadLhs(p, sub_step) loads the lhs of one of them, and the lhs's
-  // dots have that many times the levels of the rhs's.
+  // dots have that many times the elements of the rhs's.
   static constexpr int kSubSteps = 1;
   // True if tiles hold a pointer to each lhs panel: for instruction sets whose
   // loads take no offset, but advance the pointer.
@@ -55,7 +55,7 @@ struct FloatOp : BroadcastOp {
   static constexpr ValueRange kLhsRange = ValueRange::kFull;
   static constexpr ValueRange kRhsRange = ValueRange::kFull;
   static constexpr int kDotWidth = 1;
-  static constexpr int kStepLevels = 1;
+  static constexpr int kStepDepth = 1;
   static constexpr int kDepthMultiple = 1;
   static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const float* p) {
     return V::LoadAligned(p);
@@ -71,15 +71,15 @@ struct FloatOp : BroadcastOp {
 };
 
 // 16-bit floats times float, the lhs widened by its loads: packed weights stay
-// as small as they are. BFloat16 lies in pairs of levels (panel_format.h), of
+// as small as they are. BFloat16 lies in pairs along depth (panel_format.h), of
 // which one instruction widens either half; elements of adjacent columns would
-// take a shuffle as well. Float16 lies level by level, as its conversion needs.
+// take a shuffle as well. Float16 lies singly, as its conversion needs.
 template <class Base, Scalar kLhs>
 struct WidenedLhsOp : Base {
   typedef typename Base::Simd Simd;
   typedef int16_t Lhs;  // a 16-bit float's bits
   static constexpr int kSubSteps = kLhs == Scalar::kBF16 ? 2 : 1;
-  static constexpr int kStepLevels = kSubSteps;
+  static constexpr int kStepDepth = kSubSteps;
   static constexpr int kDepthMultiple = kSubSteps;
   static RUY_LIKE_ALWAYS_INLINE typename Base::Vector LoadLhs(
       const int16_t* p, int sub_step = 0) {
@@ -95,13 +95,13 @@ struct WidenedLhsOp : Base {
   }
   // Both sub-steps of bfloat16 by one load.
   static RUY_LIKE_ALWAYS_INLINE void LoadSubSteps(
-      const int16_t* p, typename Base::Vector (&levels)[kSubSteps]) {
+      const int16_t* p, typename Base::Vector (&vectors)[kSubSteps]) {
     typename Base::Vector halves[kSubSteps];
     Simd::template WidenPairs<kLhs>(
         Simd::InRegister(Simd::LoadAligned(reinterpret_cast<const float*>(p))),
         halves);
-    levels[0] = halves[1];
-    levels[1] = halves[0];
+    vectors[0] = halves[1];
+    vectors[1] = halves[0];
   }
 };
 
@@ -148,15 +148,15 @@ struct MaddDot {
   }
 };
 
-// int8 times uint8 (on Arm int8), four levels a step. Dot::Quads(acc, rhs, lhs)
-// must not saturate.
+// int8 times uint8 (on Arm int8), four elements a step. Dot::Quads(acc, rhs,
+// lhs) must not saturate.
 template <class V, class Dot, typename RhsType = uint8_t>
 struct QuadsOp : IntOp<V> {
   typedef int8_t Lhs;
   typedef RhsType Rhs;
   typedef typename V::Int Vector;
   static constexpr int kDotWidth = 4;
-  static constexpr int kStepLevels = 4;
+  static constexpr int kStepDepth = 4;
   static constexpr int kDepthMultiple = 4;
   static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const int8_t* p) {
     return V::LoadAligned(reinterpret_cast<const int32_t*>(p));
@@ -167,8 +167,8 @@ struct QuadsOp : IntOp<V> {
   }
 };
 
-// An int7 lhs (ValueRange::kInt7) by any uint8: the products of two levels add
-// up in 16 bits without saturation. Its panels are those of the operation
+// An int7 lhs (ValueRange::kInt7) by any uint8: the products of two elements
+// add up in 16 bits without saturation. Its panels are those of the operation
 // below, so that int7 weights have one packed form.
 template <class V, class Dot>
 struct Int7QuadsOp : QuadsOp<V, Dot> {
@@ -177,11 +177,11 @@ struct Int7QuadsOp : QuadsOp<V, Dot> {
 };
 
 // An int7 lhs by an int7 rhs, of which 64 was added to each element. The
-// products of four levels then add up in 16 bits, 4 * 63 * 127 = 32004, so that
-// eight levels take one widening addition:
+// products of four elements then add up in 16 bits, 4 * 63 * 127 = 32004, so
+// that eight of them take one widening addition:
 //
-//    levels 0-3 of both panels    l0 * r0 --> 16 bits --+--> 16 bits --> 32
-//    levels 4-7                   l1 * r1 --> 16 bits --+
+//    depth 0-3 of both panels     l0 * r0 --> 16 bits --+--> 16 bits --> 32
+//    depth 4-7                    l1 * r1 --> 16 bits --+
 //
 // Dot::TwoQuads(acc, u8, s8, u8, s8) does that.
 template <class V, class Dot>
@@ -196,7 +196,7 @@ struct Int7TwoQuadsOp : IntOp<V> {
   static constexpr ValueRange kLhsRange = ValueRange::kInt7;
   static constexpr ValueRange kRhsRange = ValueRange::kInt7;
   static constexpr int kDotWidth = 4;
-  static constexpr int kStepLevels = 8;
+  static constexpr int kStepDepth = 8;
   static constexpr int kDepthMultiple = 8;
   static RUY_LIKE_ALWAYS_INLINE LhsVector LoadLhs(const int8_t* p) {
     return {V::LoadAligned(reinterpret_cast<const int32_t*>(p)),
@@ -215,7 +215,7 @@ struct Int7TwoQuadsOp : IntOp<V> {
   }
 };
 
-// int8 or int16 times int16, two levels a step. An int8 lhs is widened by the
+// int8 or int16 times int16, two elements a step. An int8 lhs is widened by the
 // load: packed weights stay as small as they are, and a load is needed anyway.
 template <class V, class Dot, typename LhsType>
 struct PairsOp : IntOp<V> {
@@ -223,7 +223,7 @@ struct PairsOp : IntOp<V> {
   typedef int16_t Rhs;
   typedef typename V::Int Vector;
   static constexpr int kDotWidth = 2;
-  static constexpr int kStepLevels = 2;
+  static constexpr int kStepDepth = 2;
   static constexpr int kDepthMultiple = 2;
   static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const int8_t* p) {
     return V::LoadTo16(p);

@@ -19,8 +19,8 @@
 namespace ruy_like::kernels {
 namespace {
 
-// What integer operations of NEON have in common: kLevels depth levels a step.
-template <typename Element, int kLevels>
+// What integer operations of NEON have in common: kDepth elements a step.
+template <typename Element, int kDepth>
 struct NeonIntOp : BroadcastOp {
   typedef SimdNeon Simd;
   typedef Element Lhs;
@@ -33,9 +33,9 @@ struct NeonIntOp : BroadcastOp {
   static constexpr ValueRange kRhsRange = ValueRange::kFull;
   static constexpr bool kFinishesTiles = true;
   static constexpr bool kPointsToLhsPanels = !RUY_LIKE_NEON_64;
-  static constexpr int kDotWidth = kLevels;
-  static constexpr int kStepLevels = kLevels;
-  static constexpr int kDepthMultiple = kLevels;
+  static constexpr int kDotWidth = kDepth;
+  static constexpr int kStepDepth = kDepth;
+  static constexpr int kDepthMultiple = kDepth;
 };
 
 // float times float.
@@ -55,7 +55,7 @@ struct NeonFloatOp : FloatOp<SimdNeon> {
   }
 };
 
-// int16 times int16, a level a step. Products have 32 bits, so a step takes
+// int16 times int16, an element a step. Products have 32 bits, so a step takes
 // four elements of the lhs, half a vector.
 struct NeonWordsOp : NeonIntOp<int16_t, 1> {
   static constexpr TileKind kTileKind = TileKind::kByLane;
@@ -77,7 +77,7 @@ struct NeonWordsOp : NeonIntOp<int16_t, 1> {
   }
 };
 
-// int8 times int8, four levels a step: Dot::QuadsByLane<>() is SDOT.
+// int8 times int8, four elements a step: Dot::QuadsByLane<>() is SDOT.
 template <class Dot>
 struct NeonQuadsOp : QuadsOp<SimdNeon, Dot, int8_t> {
   typedef NeonIntEpilogue Epilogue;

@@ -16,7 +16,7 @@
 namespace ruy_like::kernels {
 namespace {
 
-// Columns of the rhs from some depth level on.
+// Columns of the rhs from some depth position on.
 struct RhsColumns {
   const void* data;  // the first column, or the panel that it begins
   ptrdiff_t
@@ -41,7 +41,7 @@ struct PanelCursor {
            c % kRhsWidth * Op::kDotWidth;
   }
   RUY_LIKE_ALWAYS_INLINE void Advance() {
-    panel += kRhsWidth * Op::kStepLevels * sizeof(Rhs);
+    panel += kRhsWidth * Op::kStepDepth * sizeof(Rhs);
   }
 };
 
@@ -102,14 +102,14 @@ struct ColumnCursor {
   }
 };
 
-// For operations of one level a step, for which neither the end of depth nor
+// For operations of one element a step, for which neither the end of depth nor
 // sums need care, and for those whose own tile and epilogue handle both
 // (panel_tile_columns_neon.h). Not for bytes on x86: VPDPBUSD needs one
 // unsigned side, hence always one side's sums; made here, they cost as much as
 // packing.
 template <class Op>
 struct InPlaceRhs {
-  static_assert(Op::kStepLevels == 1, "");
+  static_assert(Op::kStepDepth == 1, "");
   static constexpr PanelFormat kFormat = {
       internal::ScalarOf<typename Op::Rhs>(),
       /*in_place=*/true, 0, 0, 0};

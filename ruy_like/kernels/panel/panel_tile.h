@@ -22,7 +22,7 @@ struct TileArgs {
   const void* lhs;             // first of the tile's lhs panels
   ptrdiff_t lhs_stride_bytes;  // from one to the next
   RhsColumns rhs;
-  ptrdiff_t steps;             // depth / kStepLevels
+  ptrdiff_t steps;             // depth / kStepDepth
   const void* start;           // what accumulators start from; as `result` lies
   ptrdiff_t start_col_stride;  // elements to the next column's; 0: the same
   const int32_t* column_start;  // added to all of a column, or null
@@ -45,7 +45,7 @@ struct NoEpilogueSteps {
   static constexpr bool kOneStart = false;
 };
 
-// What a tile's accumulators start from. kOneStart: the same for all columns.
+// Start values of a tile's accumulators. kOneStart: the same for all columns.
 template <class Op, bool kOneStart, int kVectors, int kCols>
 RUY_LIKE_ALWAYS_INLINE void StartTile(
     const TileArgs& args, typename Op::Vector (&acc)[kCols][kVectors]) {
@@ -219,7 +219,7 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
   typedef typename Op::Accum Accum;
   typedef typename Op::Simd V;
   constexpr int kEpilogueSteps = EpilogueSteps::Count(kCols);
-  // With one column both levels of a 32-bit word are multiplied at once; with
+  // With one column both elements of a 32-bit word are multiplied at once; with
   // more columns that takes too many registers (doc/tuning.md).
   constexpr int kSubSteps = kCols == 1 && kVectors > 1 ? Op::kSubSteps : 1;
   Vector acc[kCols][kVectors];
@@ -281,7 +281,7 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
           }
         }
       }
-      lhs.Advance(V::kLanes * Op::kStepLevels * sizeof(Lhs));
+      lhs.Advance(V::kLanes * Op::kStepDepth * sizeof(Lhs));
       rhs.Advance();
     }
     if constexpr (kEpilogueSteps > 0) {

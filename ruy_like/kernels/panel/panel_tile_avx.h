@@ -1,12 +1,12 @@
 // Back-end: tiles of floats with AVX's 256 bits, of lhs panels of 128.
 //
-// Included by kernels/avx.cc. A register holds a level of two adjacent panels:
+// Included by kernels/avx.cc. A register holds a depth of two adjacent panels:
 // the second is inserted from memory, which takes no more of the load ports
 // than two loads do. So packing and the epilogue are those of 128 bits
 // (simd_vectors.h), and only the product is wider. Without fused multiply-adds
 // one multiplication and one addition a cycle bound it on Sandy Bridge:
 //
-//    4 panels x 4 columns, a level: 8 multiplications, 8 additions, 8 loads
+//    4 panels x 4 columns, a step: 8 multiplications, 8 additions, 8 loads
 #ifndef RUY_LIKE_KERNELS_PANEL_PANEL_TILE_AVX_H_
 #define RUY_LIKE_KERNELS_PANEL_PANEL_TILE_AVX_H_
 

@@ -9,19 +9,19 @@
 // ## Tile
 //
 // Lanes run along depth; 4 rows by 4 columns are 16 accumulators, whose lanes
-// are added up at the end. For 16 levels of a row and a column:
+// are added up at the end. For 16 elements of a row and a column:
 //
 //    SMULL   p,   lhs[0..7],  rhs[0..7]
 //    SMLAL2  p,   lhs[8..15], rhs[8..15]      sums of two products, 16 bits
 //    SADALP  acc, p
 //
 // would do, but (-128) * (-128) twice is 2^15 and overflows. So the upper eight
-// levels of the rhs come as ~r = -r - 1, and are subtracted:
+// elements of the rhs come as ~r = -r - 1, and are subtracted:
 //
 //    SMLSL2  p,   lhs[8..15], ~rhs[8..15]     -l * (-r - 1) = l * r + l
 //
 // whose sums lie in -32640 .. 32640. The excess, a row's sum of its upper-half
-// levels, is subtracted where tiles end. Both are made here, from panels of
+// elements, is subtracted where tiles end. Both are made here, from panels of
 // plain elements: a rhs panel's complement once for its rows, the excess once
 // for all columns, of up to kMaxEpilogueVectors panels of rows at a time, on 64
 // bits by the first tile that reads the rows, if it is whole. Of a single lhs
@@ -89,13 +89,13 @@ RUY_LIKE_ALWAYS_INLINE void AddLanes(const int32x4_t (&acc)[kCols][4],
   }
 }
 
-// Sums over the upper half of each 16 levels, of four rows or columns.
+// Sums over the upper half of each 16 elements, of four rows or columns.
 template <bool kWanted_>
 struct UpperSums {
   static constexpr bool kWanted = kWanted_;
-  // A sum of at most kMaxLevels / 16 int8 fits 16 bits.
-  RUY_LIKE_ALWAYS_INLINE void Add(int i, int8x16_t levels) {
-    if constexpr (kWanted) sums[i] = vaddw_high_s8(sums[i], levels);
+  // A sum of at most kMaxDepth / 16 int8 fits 16 bits.
+  RUY_LIKE_ALWAYS_INLINE void Add(int i, int8x16_t bytes) {
+    if constexpr (kWanted) sums[i] = vaddw_high_s8(sums[i], bytes);
   }
   RUY_LIKE_ALWAYS_INLINE int32x4_t Total() const {
     return vpaddq_s32(vpaddq_s32(vpaddlq_s16(sums[0]), vpaddlq_s16(sums[1])),
@@ -105,8 +105,8 @@ struct UpperSums {
   int16x8_t sums[4] = {};
 };
 
-// The side whose upper-half levels are complemented. Tiles with a complemented
-// rhs are given ComplementedTileArgs.
+// The side whose upper-half elements are complemented. Tiles with a
+// complemented rhs are given ComplementedTileArgs.
 enum class Complemented { kNeither, kLhs, kRhs };
 
 template <Complemented kComplemented, class RhsSource, int kCols>
@@ -291,7 +291,7 @@ struct BytesTile {
   }
 };
 
-// int8 times int8, 16 levels a step.
+// int8 times int8, 16 elements a step.
 template <Complemented kComplemented>
 struct NeonBytesOp : NeonIntOp<int8_t, 16> {
   static constexpr TileKind kTileKind = TileKind::kOwn;
@@ -319,7 +319,7 @@ struct NeonBytesKernel
 
   static void Run(const KernelArgs* args) {
     // A deeper panel does not fit the buffer of its complement.
-    if (args->depth > kMaxLevels) return Base::Run(args);
+    if (args->depth > kMaxDepth) return Base::Run(args);
     if (args->rows <= 4) return RunOneLhsPanel(args);
     const ptrdiff_t panels = (args->rows + 3) / 4;
     for (ptrdiff_t panel = 0; panel < panels; panel += kMaxEpilogueVectors) {
@@ -332,7 +332,7 @@ struct NeonBytesKernel
 
  private:
   // 16 KiB of a rhs panel, which with one of the lhs fit L1.
-  static constexpr ptrdiff_t kMaxLevels = 4096;
+  static constexpr ptrdiff_t kMaxDepth = 4096;
   // Rows of the tiles that are finished together.
   static constexpr int kStoredRows = 12;
 
@@ -340,7 +340,7 @@ struct NeonBytesKernel
   static void RunOneLhsPanel(const KernelArgs* args) {
     if constexpr (RUY_LIKE_NEON_64) {
       if (args->cols > 8) {
-        alignas(16) int8_t complemented[4 * kMaxLevels];
+        alignas(16) int8_t complemented[4 * kMaxDepth];
         Complement(static_cast<const int8_t*>(args->lhs), args->depth / 16,
                    complemented);
         KernelArgs with_complement = *args;
@@ -353,7 +353,7 @@ struct NeonBytesKernel
 
   static void RunRows(const KernelArgs& args, ptrdiff_t first_panel,
                       int panels) {
-    alignas(16) int8_t complemented[4 * kMaxLevels];
+    alignas(16) int8_t complemented[4 * kMaxDepth];
     alignas(16) int32_t excess[4 * kMaxEpilogueVectors];
     const ptrdiff_t first_row = 4 * first_panel;
     const ptrdiff_t rows_left = args.rows - first_row;
@@ -374,8 +374,8 @@ struct NeonBytesKernel
     int32_t* saved = static_cast<int32_t*>(args.accum);
     const ptrdiff_t padded_cols = (args.cols + 3) / 4 * 4;
     if (saved != nullptr) saved += first_row * padded_cols;
-    // What is not finished in registers goes to the epilogue three tiles at a
-    // time: a call costs as much as a tile.
+    // What is not finished in registers goes to the epilogue three tiles
+    // at a time: a call costs as much as a tile.
     alignas(16) int32_t spilled[4 * kStoredRows];
     for (ptrdiff_t col = 0; col < args.cols; col += 4) {
       const int cols =
@@ -488,7 +488,7 @@ struct NeonBytesKernel
     }
   }
 
-  // Sums over the upper half of each 16 levels, for the rows of a lhs panel.
+  // Sums over the upper half of each 16 elements, for the rows of a lhs panel.
   static RUY_LIKE_NOINLINE void SumUpperHalves(const int8_t* panel,
                                                ptrdiff_t steps, int32_t* sums) {
     UpperSums<true> upper;
@@ -501,7 +501,7 @@ struct NeonBytesKernel
     vst1q_s32(sums, upper.Total());
   }
 
-  // A panel with its upper-half levels complemented.
+  // A panel with its upper-half elements complemented.
   static RUY_LIKE_NOINLINE void Complement(const int8_t* panel, ptrdiff_t steps,
                                            int8_t* to) {
     const int8x16_t flip = vcombine_s8(vdup_n_s8(0), vdup_n_s8(-1));

@@ -2,7 +2,7 @@
 //
 // Template arguments of PanelKernel<> (panel_kernel.h), with InPlaceRhs; chosen
 // by the Arm per-ISA files. A column of the rhs is contiguous along depth, so
-// that a vector of it has four dots (of one level for floats, of
+// that a vector of it has four dots (of one element for floats, of
 // four for SDOT), of which the multiply-add takes one lane after the other:
 //
 //      rhs vector of column c:      |  dot g  | g+1 | g+2 | g+3 |
@@ -148,7 +148,7 @@ struct ColumnsTile {
 
 // The epilogue of bytes read in place, for which no column sums are given: in
 // each pass over depth the accumulators start with the terms of that pass's
-// levels.
+// elements.
 class ColumnSumsEpilogue : public NeonIntEpilogue {
  public:
   typedef NeonIntEpilogue Base;
@@ -196,7 +196,7 @@ class ColumnSumsEpilogue : public NeonIntEpilogue {
 // 256 by 32 columns with transposed stores take 297 thousand instructions, 208
 // thousand with both sides packed (SDOT).
 constexpr Kernel StoringColumns(Kernel kernel) {
-  kernel.row_major_levels = kNotRowMajor;
+  kernel.row_major_depth = kNotRowMajor;
   return kernel;
 }
 
@@ -205,7 +205,7 @@ constexpr Kernel StoringColumns(Kernel kernel) {
 template <class PackedOp>
 struct InPlaceColumnsOp : PackedOp {
   static constexpr TileKind kTileKind = TileKind::kOwn;
-  static constexpr int kStepLevels = 1;
+  static constexpr int kStepDepth = 1;
   static constexpr int kSinglePanelWidth = 1;
   // Four tiles. With more, packing pays, since each tile of rows reads the
   // columns again; and columns a power of two apart compete for the same sets

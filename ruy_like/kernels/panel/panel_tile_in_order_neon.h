@@ -14,19 +14,19 @@
 //    LDR Dv, [p]             its lower half
 //    INS Vv.D[1], Xt         once both have arrived
 //
-// and the loads of a level are spread over its multiplications: the A55 issues
-// each of the three together with one.
+// and the loads of a depth position are spread over its multiplications: the
+// A55 issues each of the three together with one.
 //
-// A register is loaded for the next level after its last use in this one, since
-// all are in use. For lhs vectors l0, l1, l2 and rhs vectors r0, r1 (columns
-// 0-3 and 4-7), a slot being a multiplication by one lane:
+// A register is loaded for the next position after its last use in this one,
+// since all are in use. For lhs vectors l0, l1, l2 and rhs vectors r0, r1
+// (columns 0-3 and 4-7), a slot being a multiplication by one lane:
 //
 //    slots               0-3  4-7  8-11        12-15  16-19  20-23
 //    multiplied          l0   l1   l2          l0     l1     l2
 //                        r0   r0   r0          r1     r1     r1
 //    LDR D               2: l2  4: r1          15: r0  18: l0  21: l1
 //
-// where slots 2 and 4 load for this level and the others for the next one.
+// where slots 2 and 4 load for this position and the others for the next one.
 #ifndef RUY_LIKE_KERNELS_PANEL_PANEL_TILE_IN_ORDER_NEON_H_
 #define RUY_LIKE_KERNELS_PANEL_PANEL_TILE_IN_ORDER_NEON_H_
 
@@ -96,7 +96,7 @@ template <class Multiplication, typename Vector>
 struct InOrderLoop {
   LoadInHalves l0, l1, l2, r0, r1;
   const char *lhs0, *lhs1, *lhs2, *rhs;
-  ptrdiff_t left;  // levels after this one
+  ptrdiff_t left;  // positions after this one
   Vector acc[8][3];
 
   RUY_LIKE_ALWAYS_INLINE void Run(const TileArgs& args) {
@@ -110,15 +110,15 @@ struct InOrderLoop {
     l0.LoadAll(lhs0);
     l1.LoadAll(lhs1);
     r0.LoadAll(rhs);
-    while (left != 0) Level</*kAdvance=*/1>();
-    // Its loads for the next level read this level again, and are not used.
-    Level</*kAdvance=*/0>();
+    while (left != 0) DepthStep</*kAdvance=*/1>();
+    // Its loads for the next position read this one again, and are not used.
+    DepthStep</*kAdvance=*/0>();
   }
 
   // Multiplications, each with the instruction that is issued together with it.
   // The last one's is the loop's branch.
   template <int kAdvance>
-  RUY_LIKE_ALWAYS_INLINE void Level() {
+  RUY_LIKE_ALWAYS_INLINE void DepthStep() {
     Multiply<0, 0>(l0, r0), l2.LoadUpper(lhs2);
     Multiply<1, 0>(l0, r0), l1.Insert();
     Multiply<2, 0>(l0, r0), l2.LoadLower(lhs2);

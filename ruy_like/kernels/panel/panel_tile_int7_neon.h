@@ -3,12 +3,12 @@
 //
 // Included by kernels/neon.cc, which lists NeonInt7Kernel<> in front of
 // NeonBytesKernel; chosen for operands whose ValueRange is kInt7. The panels,
-// of 16 levels of four columns, are those of panel_tile_bytes_neon.h, and so
+// of 16 elements of four columns, are those of panel_tile_bytes_neon.h, and so
 // are the tile, 4 x 4 accumulators whose lanes run along depth, and its end.
 //
 // With |lhs| <= 63 more products add up in 16 bits before they are widened:
 //
-//    lhs int7, rhs any int8   4 * 63 * 128 = 32256   two steps of 16 levels
+//    lhs int7, rhs any int8   4 * 63 * 128 = 32256   two steps of depth 16
 //    both int7                8 * 63 * 63  = 31752   four steps
 //
 //    SMULL   p,   lhs[0..7],   rhs[0..7]      step 0
@@ -36,7 +36,7 @@
 namespace ruy_like::kernels {
 namespace {
 
-// kSteps steps of 16 levels add up in 16 bits.
+// kSteps steps of 16 elements add up in 16 bits.
 template <int kSteps, class RhsSource, int kCols>
 struct Int7BytesTile {
   static void Run(const TileArgs& args) {

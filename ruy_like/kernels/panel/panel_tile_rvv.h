@@ -9,9 +9,9 @@
 //
 // In the compiler's vector types multiplication and addition come apart, which
 // takes five times the instructions (bench/RESULTS.md). One strided load brings
-// a level of all four panels, since their rows are 32 bits, or 64 as words.
-// Where registers are longer, a tile takes less of them: instructions are told
-// the number of rows.
+// a depth position of all four panels, since their rows are 32 bits, or 64 as
+// words. Where registers are longer, a tile takes less of them: instructions
+// are told the number of rows.
 #ifndef RUY_LIKE_KERNELS_PANEL_PANEL_TILE_RVV_H_
 #define RUY_LIKE_KERNELS_PANEL_PANEL_TILE_RVV_H_
 
@@ -26,15 +26,15 @@
 namespace ruy_like::kernels {
 namespace {
 
-// A level of so many lhs panels, as words.
-RUY_LIKE_ALWAYS_INLINE vint16m2_t LoadLevel(const int8_t* p, ptrdiff_t stride,
+// A depth position of so many lhs panels, as words.
+RUY_LIKE_ALWAYS_INLINE vint16m2_t LoadDepth(const int8_t* p, ptrdiff_t stride,
                                             size_t panels) {
   const vint32m1_t rows = __riscv_vlse32_v_i32m1(
       reinterpret_cast<const int32_t*>(p), stride, panels);
   return __riscv_vsext_vf2_i16m2(__riscv_vreinterpret_v_i32m1_i8m1(rows),
                                  4 * panels);
 }
-RUY_LIKE_ALWAYS_INLINE vint16m2_t LoadLevel(const int16_t* p, ptrdiff_t stride,
+RUY_LIKE_ALWAYS_INLINE vint16m2_t LoadDepth(const int16_t* p, ptrdiff_t stride,
                                             size_t panels) {
   return __riscv_vreinterpret_v_i64m2_i16m2(__riscv_vlse64_v_i64m2(
       reinterpret_cast<const int64_t*>(p), stride, panels));
@@ -65,20 +65,20 @@ RUY_LIKE_NOINLINE void MultiplyPanels(const TileArgs& args, size_t panels) {
   if constexpr (kCols > 3) d = StartColumn(args, 3, rows);
   const Lhs* lhs = static_cast<const Lhs*>(args.lhs);
   const Rhs* rhs = static_cast<const Rhs*>(args.rhs.data);
-#define RUY_LIKE_LEVEL(words, elements)                                      \
+#define RUY_LIKE_DEPTH(words, elements)                                      \
   a = __riscv_vwmacc_vx_i32m4(a, (elements)[0], words, rows);                \
   if (kCols > 1) b = __riscv_vwmacc_vx_i32m4(b, (elements)[1], words, rows); \
   if (kCols > 2) c = __riscv_vwmacc_vx_i32m4(c, (elements)[2], words, rows); \
   if (kCols > 3) d = __riscv_vwmacc_vx_i32m4(d, (elements)[3], words, rows);
   for (ptrdiff_t step = args.steps; step > 0; --step) {
-    const vint16m2_t first = LoadLevel(lhs, stride, panels);
-    const vint16m2_t second = LoadLevel(lhs + 4, stride, panels);
-    RUY_LIKE_LEVEL(first, rhs)
-    RUY_LIKE_LEVEL(second, rhs + kWidth)
+    const vint16m2_t first = LoadDepth(lhs, stride, panels);
+    const vint16m2_t second = LoadDepth(lhs + 4, stride, panels);
+    RUY_LIKE_DEPTH(first, rhs)
+    RUY_LIKE_DEPTH(second, rhs + kWidth)
     lhs += 2 * 4;
     rhs += 2 * kWidth;
   }
-#undef RUY_LIKE_LEVEL
+#undef RUY_LIKE_DEPTH
   int32_t* const result = static_cast<int32_t*>(args.result);
   __riscv_vse32_v_i32m4(result, a, rows);
   if (kCols > 1) __riscv_vse32_v_i32m4(result + rows, b, rows);
@@ -86,7 +86,7 @@ RUY_LIKE_NOINLINE void MultiplyPanels(const TileArgs& args, size_t panels) {
   if (kCols > 3) __riscv_vse32_v_i32m4(result + 3 * rows, d, rows);
 }
 
-// 8 or 16 bits times 8 or 16 bits, two levels a step.
+// 8 or 16 bits times 8 or 16 bits, two elements a step.
 template <class V, typename LhsType, typename RhsType>
 struct RvvOp : IntOp<V> {
   typedef LhsType Lhs;
@@ -94,7 +94,7 @@ struct RvvOp : IntOp<V> {
   static constexpr TileKind kTileKind = TileKind::kOwn;
   static constexpr int kSinglePanelWidth = 1;
   static constexpr int kDotWidth = 1;
-  static constexpr int kStepLevels = 2;
+  static constexpr int kStepDepth = 2;
   static constexpr int kDepthMultiple = 2;
 
   template <class RhsSource, int kVectors, int kCols>

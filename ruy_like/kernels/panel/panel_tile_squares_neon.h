@@ -3,7 +3,7 @@
 //
 // Included by the Arm per-ISA files with these instructions, as an operation of
 // PanelKernel<> (panel_kernel.h). They multiply two rows by two columns over
-// eight bytes of levels:
+// eight bytes along depth:
 //
 //      lhs vector                rhs vector                 accumulator
 //    | row 0, 8 bytes |        | col 0, 8 bytes |        | 0,0 0,1 1,0 1,1 |
@@ -14,8 +14,9 @@
 // vectors of 32 registers. Where tiles begin and end, a pair of columns is
 // zipped into squares and back, so that everything else sees columns.
 //
-// With an int8 rhs in place a tile is 2 panels by 8 columns, 16 levels a step:
-// each pair of columns is two loads, and two zips make its two rhs vectors.
+// With an int8 rhs in place a tile is 2 panels by 8 columns, 16 elements a
+// step: each pair of columns is two loads, and two zips make its two rhs
+// vectors.
 #ifndef RUY_LIKE_KERNELS_PANEL_PANEL_TILE_SQUARES_NEON_H_
 #define RUY_LIKE_KERNELS_PANEL_PANEL_TILE_SQUARES_NEON_H_
 
@@ -110,7 +111,8 @@ struct SquaresTile {
     }
   }
 
-  // int8. Missing ones of the last eight levels are 0, as in the lhs's panels.
+  // int8. Missing ones of the last eight elements are 0, as in the lhs's
+  // panels.
   static void MultiplyInPlace(const TileArgs& args, Squares& acc) {
     const char* columns[2 * kPairs];
     RUY_LIKE_UNROLL
@@ -163,16 +165,16 @@ struct SquaresTile {
     }
   }
 
-  // The eight levels at `p`. Reads at most `left` of them; the others are 0.
+  // The eight elements at `p`. Reads at most `left` of them; the others are 0.
   static RUY_LIKE_ALWAYS_INLINE int8x8_t FirstOfEight(const char* p,
                                                       ptrdiff_t left) {
     if (left >= 8) return vld1_s8(reinterpret_cast<const int8_t*>(p));
-    uint64_t levels = FirstOfDot(p, left);
+    uint64_t bytes = FirstOfDot(p, left);
     // The last four, some of them once more.
     if (left > 4) {
-      levels |= uint64_t{FirstOfDot(p + left - 4, 4)} << 8 * (left - 4);
+      bytes |= uint64_t{FirstOfDot(p + left - 4, 4)} << 8 * (left - 4);
     }
-    return vcreate_s8(levels);
+    return vcreate_s8(bytes);
   }
 
   static RUY_LIKE_ALWAYS_INLINE void Begin(const TileArgs& args, Squares& acc) {
@@ -206,7 +208,7 @@ struct SquaresTile {
   }
 };
 
-// int8 times int8, eight levels a step.
+// int8 times int8, eight elements a step.
 struct NeonSquaresOp : NeonIntOp<int8_t, 8> {
   static constexpr TileKind kTileKind = TileKind::kOwn;
   template <class RhsSource, int kVectors, int kCols>

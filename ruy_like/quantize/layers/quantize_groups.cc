@@ -220,7 +220,7 @@ std::vector<float> WithFloatZeroPoints(const QuantizedGroups& groups,
 }
 
 // Gives codes of 0 to `greatest`, with float scales, zero points of any value.
-// Codes become levels `steps` apart, from `base` on.
+// Codes become values `steps` apart, from `base` on.
 Result SetZeroPoints(const std::vector<float>& zeros, int greatest,
                      QuantizedGroups groups) {
   const std::ptrdiff_t count = CeilDiv(groups.depth, groups.group_size);
@@ -273,8 +273,8 @@ Result SetZeroPoints(const std::vector<float>& zeros, int greatest,
   }
   groups.table.clear();
   if (groups.bits == 8) {
-    for (std::uint8_t& level : groups.levels) {
-      level = static_cast<std::uint8_t>(level * steps + base);
+    for (std::uint8_t& code : groups.levels) {
+      code = static_cast<std::uint8_t>(code * steps + base);
     }
   } else if (!is_plain) {
     for (int code = 0; code <= greatest; ++code) {

@@ -17,7 +17,7 @@
 
 namespace ruy_like::quantize_internal {
 
-// What `context` permits; null: what RUY_LIKE_PATHS, read once, permits.
+// The paths that `context` permits; null: those of RUY_LIKE_PATHS, read once.
 Path PermittedPaths(const Context* context);
 
 // Highway's targets up to what the best of `paths` needs: those of plain

@@ -171,7 +171,7 @@ void ExpectNear(const QuantizedGroups& groups,
   for (std::ptrdiff_t row = 0; row < groups.rows; ++row) {
     for (std::ptrdiff_t k = 0; k < groups.depth; ++k) {
       const std::ptrdiff_t at = row * count + k / groups.group_size;
-      const int level = GroupLevel(description, row, k);
+      const int level = QuantizedValue(description, row, k);
       const float scale = GroupScale(description, at);
       const float value =
           scale * static_cast<float>(level - GroupZeroPoint(description, at));

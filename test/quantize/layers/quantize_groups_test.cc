@@ -25,7 +25,7 @@ std::vector<float> Values(const QuantizedGroups& groups) {
   for (std::ptrdiff_t row = 0; row < groups.rows; ++row) {
     for (std::ptrdiff_t k = 0; k < groups.depth; ++k) {
       const std::ptrdiff_t at = row * count + k / size;
-      values.push_back(static_cast<float>(GroupLevel(weights, row, k) -
+      values.push_back(static_cast<float>(QuantizedValue(weights, row, k) -
                                           GroupZeroPoint(weights, at)) *
                        GroupScale(weights, at));
     }
