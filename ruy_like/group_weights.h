@@ -79,7 +79,7 @@ struct GroupWeights {
   int CommonZeroPoint() const {
     return zero_point.value_or(LevelsAreInt8() ? 0 : 8);
   }
-  // Whether values are int8; else they are codes of 0 to 15.
+  // True: values are int8; false: codes of 0 to 15.
   bool LevelsAreInt8() const { return bits != 4 || table != nullptr; }
   // The bytes of a row without a gap.
   std::ptrdiff_t RowBytes() const {

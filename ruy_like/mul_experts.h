@@ -22,7 +22,7 @@
 
 namespace ruy_like {
 
-// Which expert multiplies which column. A pair is an expert and a column of
+// Assigns columns to experts. A pair is an expert and a column of
 // activations; those of expert 0 come first, then those of expert 1.
 struct ExpertRouting {
   // The number of pairs of each expert, which may be 0.

@@ -66,7 +66,7 @@ class RUY_LIKE_EXPORT PackedMatrixBase {
   // Those of the Matrix that was packed.
   std::ptrdiff_t rows() const;
   std::ptrdiff_t cols() const;
-  // Which operand of Mul it can be.
+  // The operand of Mul that it can be.
   Side side() const;
   // The path whose kernels read it; kNone for one that is default-constructed.
   // Mul needs a Context that permits that path, or one that inherits its

@@ -169,13 +169,13 @@ constexpr bool HasSums(Scalar scalar) { return !IsFloat(scalar); }
 // int7, add up in 16 bits: 2 * 255 * 63 = 32130, 8 * 63 * 63 = 31752.
 enum class ValueRange : uint8_t { kFull, kInt7 };
 
-// What int8's 0 becomes in panels of 8-bit elements; uint8's 128 becomes the
-// same. In uint8 panels of int7 values the elements lie in [1, 127].
+// The value of int8's 0 in panels of 8-bit elements, which uint8's 128 has,
+// too. In uint8 panels of int7 values the elements lie in [1, 127].
 constexpr int PackedZero(Scalar packed, ValueRange range) {
   return packed != Scalar::kU8 ? 0 : (range == ValueRange::kInt7 ? 64 : 128);
 }
 
-// What a kernel multiplies, lhs by rhs; the registry looks kernels up by it.
+// The types that a kernel multiplies, lhs by rhs; keys of the registry.
 // kGroupScaled has weights with group scales on one side, which kernels read as
 // their lhs. 8-bit means int8 or uint8, which pack routines convert into each
 // other by flipping the top bit; 16-bit means int16. Files of packed matrices

@@ -6,7 +6,7 @@
 
 namespace ruy_like {
 
-// Which operand of a product. Things that both have are often members
+// An operand of a product. Things that both have are often members
 // of a SidePair; loops over both use kSides.
 enum class Side : std::uint8_t { kLhs, kRhs };
 

@@ -76,7 +76,7 @@ std::uint32_t ChildCount(int number, int threads) {
                                     FirstChild(number));
 }
 
-// What a worker's slot can be:
+// States of a worker's slot:
 //
 //           parent hands its tasks over            somebody takes them
 //   kIdle  ----------------------------> kReady ----------------------> kIdle

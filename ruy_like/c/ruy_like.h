@@ -148,7 +148,7 @@ typedef struct rl_post_ops {
   const float* factor_per_channel;
   const rl_matrix* residual;
   const float* residual_per_channel;
-  // Of 8-bit operands whose own zero point is 0: one per row of lhs, one per
+  // Zero points of 8-bit operands whose own is 0: one per row of lhs, one per
   // column of rhs.
   const int32_t* lhs_zero_points;
   const int32_t* rhs_zero_points;

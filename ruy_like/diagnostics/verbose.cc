@@ -95,7 +95,7 @@ std::string Quoted(absl::string_view text) {
 
 const char* OrderName(bool row_major) { return row_major ? "row" : "col"; }
 
-// Which order a packed operand had is forgotten.
+// A packed operand's own order is not kept.
 const char* OrderName(const Operand& operand, Side side) {
   if (operand.packed != nullptr) return "packed";
   return OrderName(operand.depth_contiguous == (side == Side::kLhs));

@@ -59,7 +59,7 @@ bool FamilyFor(Scalar scalar, Side side, PackFor pack_for, Family* family) {
   return false;
 }
 
-// What is known of the other operand. A float that may have any number of
+// The other operand, as far as it is known. A float that may have any number of
 // bits is kF32, which panels of all floats can meet.
 Elements OtherElements(PackFor pack_for) {
   return {

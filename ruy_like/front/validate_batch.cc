@@ -110,7 +110,7 @@ bool AreNested(Repeated (&dimensions)[4]) {
   return true;
 }
 
-// That the dst of all products are apart. Exact; constant time where
+// Checks that the dst of all products are apart. Exact; constant time where
 // they lie one after the other, or side by side in the rows of a larger matrix.
 absl::Status ValidateDstStride(const Layout& dst, const Batch& batch) {
   const ptrdiff_t run = InnerSize(dst);

@@ -7,7 +7,7 @@
 // that with each pair's first element in the upper half (panel_format.h)
 // results have the bits of float products of the widened values.
 //
-// What is not listed is avx512vnni's and avx512's.
+// Other kernels of this path are avx512vnni's and avx512's.
 //
 // Tested in test/float16_mul_test.cc.
 #include "ruy_like/kernels/kernel_tables.h"

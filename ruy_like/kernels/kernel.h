@@ -25,7 +25,7 @@ namespace ruy_like::kernels {
 
 using ruy_like::Family;
 
-// What accumulators become; the formulas are below.
+// Results of accumulators; the formulas are below.
 enum class Output : uint8_t {
   kRaw,         // integers: themselves
   kFixedPoint,  // integers: integers, by fixed-point multipliers
@@ -170,7 +170,7 @@ typedef void KernelFn(const KernelArgs* args);
 struct PackArgs;
 typedef void PackFn(const PackArgs* args);
 
-// Which products a kernel is for.
+// The products that a kernel is for.
 enum class KernelKind : uint8_t {
   // All; both sides are packed. Operands are packed ahead for these.
   kPanels,

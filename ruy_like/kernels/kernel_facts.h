@@ -1,4 +1,4 @@
-// What the layers above ask of a kernel.
+// Facts of a kernel, for the layers above.
 //
 // Separate from kernel.h, since per-ISA files, which include that, must not
 // share functions that run.

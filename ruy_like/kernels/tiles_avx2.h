@@ -14,7 +14,7 @@ struct Tiles256 {
   typedef Simd256 Simd;
   // The tile of panel kernels: vectors of rows, and columns.
   static constexpr int kVectors = 2, kCols = 6;
-  // That of narrow kernels, and its vectors of integers for a single column.
+  // Tile of narrow kernels, and its vectors of integers for a single column.
   static constexpr int kNarrowVectors = 4, kNarrowCols = 2;
   static constexpr int kOneColumnVectors = 6;
   // Columns of integers up to which a small lhs by depth is read in place; with

@@ -27,7 +27,7 @@ struct Tiles512 {
   typedef Simd512 Simd;
   // The tile of panel kernels: vectors of rows, and columns.
   static constexpr int kVectors = 3, kCols = 8;
-  // That of narrow kernels, and its vectors of integers for a single column.
+  // Tile of narrow kernels, and its vectors of integers for a single column.
   static constexpr int kNarrowVectors = 4, kNarrowCols = 4;
   static constexpr int kOneColumnVectors = 4;
   // Columns of integers up to which a small lhs by depth is read in place; with

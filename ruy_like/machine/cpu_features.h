@@ -112,7 +112,7 @@ void SetEmulatedCpuFeatures(CpuFeatures features,
 
 // ## Paths
 
-// What a single path needs (paths.inc).
+// The features that a single path needs (paths.inc).
 CpuFeatures FeaturesOf(Path path);
 
 // True if a permitted path may use VPERMI2B: it needs AVX-512-VNNI, and this

@@ -9,7 +9,7 @@
 namespace ruy_like {
 namespace {
 
-// What cpuinfo's oldest supported version (Debian 12's, of 2022) knows.
+// The features that cpuinfo's oldest supported version (Debian 12's) knows.
 constexpr CpuFeatures kFeaturesCpuinfoKnows =
     kCpuAvx2 | kCpuFma | kCpuF16c | kCpuAvx512 | kCpuAvx512Vnni;
 

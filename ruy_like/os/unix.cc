@@ -1,4 +1,4 @@
-// What Linux and the other Unix systems have in common.
+// Code that Linux and the other Unix systems share.
 // Tested in test/base/allocator_test.cc.
 #include <fcntl.h>
 #include <pthread.h>

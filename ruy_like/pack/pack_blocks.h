@@ -37,7 +37,7 @@ struct Format {
   static constexpr int kBlockBytes = kBlockDepth * kWidth * kPackedBytes;
 };
 
-// What is done to every block.
+// The transformation of every block.
 template <typename F>
 struct Transform {
   typename F::V::Reg shift;  // what is added to each byte, modulo 256

@@ -29,7 +29,7 @@ namespace ruy_like {
 // Int8 values and their zero points have this added as they are packed.
 enum { kAddedToInt8 = 128 };
 
-// What determines an image's size and how its bytes are read.
+// Fields that determine an image's size and how its bytes are read.
 struct GroupShape {
   std::ptrdiff_t rows = 0;
   std::ptrdiff_t depth = 0;

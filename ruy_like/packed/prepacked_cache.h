@@ -123,7 +123,7 @@ class PrepackedCache final {
   using Map = std::unordered_map<PrepackedKey, Entry, absl::Hash<PrepackedKey>>;
 
  public:
-  // What an entry takes in addition to its buffer: the map's node with its link
+  // Bytes of an entry in addition to its buffer: the map's node with its link
   // and hash, the bucket, the PackedData with its reference counts, and the
   // heap's own word for each of three blocks. With tiny operands this is most
   // of the cache's memory.

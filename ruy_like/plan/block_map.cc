@@ -36,7 +36,7 @@ ptrdiff_t Unit(int tile, int panel_width) {
                   static_cast<ptrdiff_t>(panel_width));
 }
 
-// What blocks are counted in along rows. Where several threads have few tiles
+// The unit of blocks along rows. Where several threads have few tiles
 // each, one tile more or less is much: 512 rows on two threads are 6 and 5
 // tiles of 48, at best 1.78 times as fast as one thread. Tiles then give way to
 // what the kernel's granularity allows: 64 rows of f32 that each thread packs

@@ -23,8 +23,8 @@ struct BatchNorm {
   float epsilon = 1e-3f;
 };
 
-// What folding did to the channels' magnitudes. The gain of a channel is
-// gamma / sqrt(variance + epsilon), what its weights are multiplied with.
+// Changes of the channels' magnitudes by folding. The gain of a channel is
+// gamma / sqrt(variance + epsilon), the factor of its weights.
 struct BatchNormReport {
   float max_gain = 0;     // of absolute values
   float median_gain = 0;  // the mean of both middle ones of an even number

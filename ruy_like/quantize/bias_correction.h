@@ -20,7 +20,7 @@
 
 namespace ruy_like {
 
-// What rounding and clipping the weights does to the mean of the outputs:
+// Corrects the shift of the outputs' means by rounding and clipping weights:
 //
 //   bias[row] -= sum over columns of (quantized - weight) * mean of its input
 //

@@ -62,8 +62,8 @@ struct Calibration {
 // first of which is worth 2^-384; the last may be -1. Numbers of elements are
 // below 2^62, and those in bins with the zeros are all finite ones.
 //
-// What is read back is equal, bit for bit: an observer goes on as if it had
-// never been saved. Reading is strict, takes memory of a few times the
+// Objects that are read back are equal, bit for bit: an observer goes on as if
+// it had never been saved. Reading is strict, takes memory of a few times the
 // text, and never more stack for deeper nesting. Text of more than
 // kMaxCalibrationBytes is refused.
 //

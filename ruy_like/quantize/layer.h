@@ -81,8 +81,8 @@ class RUY_LIKE_EXPORT QuantizedLayer final {
 
 namespace quantize_internal {
 
-// What an operation computes with: a layer, or weights and bias, of which it
-// makes one in the call.
+// The source of an operation's weights: a layer, or weights and bias, of which
+// it makes one in the call.
 struct LayerSource {
   explicit LayerSource(const QuantizedLayer& layer) : made(layer.get()) {}
   LayerSource(const PackedWeights& weights, const Erased& erased_bias)

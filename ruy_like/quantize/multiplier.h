@@ -90,8 +90,8 @@ RUY_LIKE_EXPORT std::int32_t MultiplyByQuantizedMultiplierLegacy(
 
 namespace quantize_internal {
 
-// What SetMultipliers computes, without MulParams' types. `lowest` and
-// `highest` are what an element of dst can hold.
+// SetMultipliers' result, without MulParams' types. `lowest` and `highest` are
+// the bounds of an element of dst.
 RUY_LIKE_EXPORT absl::StatusOr<QuantizedMultiplier> ProductMultiplier(
     const QuantParams& lhs, const QuantParams& rhs, const QuantParams& dst,
     std::int32_t lowest, std::int32_t highest);

@@ -68,7 +68,7 @@ enum class CalibrationMethod : std::uint8_t {
 // "entropy", "entropy-ncnn"; "unknown" for what is none.
 RUY_LIKE_EXPORT const char* CalibrationMethodName(CalibrationMethod method);
 
-// What integers the parameters are for.
+// The integers that parameters are for.
 enum class QuantScheme : std::uint8_t {
   kSymmetric,       // [-qmax, qmax], zero point 0: ChooseSymmetric
   kAffineSigned,    // [-2^(bits - 1), 2^(bits - 1) - 1]: ChooseAffine
@@ -173,7 +173,7 @@ class RUY_LIKE_EXPORT Observer final {
   bool StepChunk(const float* values,
                  const quantize_internal::CalibrationKernels& kernels,
                  Pipeline* pipeline);
-  // What was found in n finite values: a chunk's or another observer's.
+  // Adds the statistics of n finite values: a chunk's or another observer's.
   template <typename Stats>
   void AddStats(const Stats& stats, std::uint64_t n);
   void Count(const std::uint16_t* index, std::size_t n);

@@ -16,7 +16,7 @@
 
 namespace ruy_like {
 
-// What an average is taken over where a window reaches beyond the image.
+// The elements in an average where a window reaches beyond the image.
 enum class AveragePadding : std::uint8_t {
   // Elements of the image alone (TensorFlow; ONNX: count_include_pad = 0).
   kExclude,

@@ -60,7 +60,7 @@ enum class AddRange : std::uint8_t {
   // least 256 times the other one's, its codes are taken as they are, and the
   // range is shifted by the middle of the other one's.
   kExact,
-  // What the sums span. With a guess of it, one pass if the guess covers it,
+  // The range of the sums. With a guess of it, one pass if that covers it,
   // else a second one over the union of both; without a guess always two.
   kTight,
 };

@@ -14,7 +14,7 @@
 
 namespace ruy_like {
 
-// Which index runs fastest in memory: channels (kNhwc) or columns (kNchw).
+// The index that runs fastest in memory: channels (kNhwc) or columns (kNchw).
 enum class TensorOrder : std::uint8_t { kNhwc, kNchw };
 
 // Counts of elements, in either order of memory. Elements lie without gaps.

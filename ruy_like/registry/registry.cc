@@ -238,7 +238,7 @@ bool HasOwnRounding(Path path, const KernelQuery& query) {
 // True if a kernel serves the query as it is or with its sides swapped.
 bool Serves(const Kernel& kernel, const KernelQuery& query,
             const KernelQuery& swapped, bool* swap_sides) {
-  // What is packed should be the narrow side; otherwise as dst lies.
+  // The narrow side should be packed; otherwise dst's order decides.
   bool try_swapped_first = kernel.kind == KernelKind::kRhsInPlace
                                ? query.cols < query.rows
                                : query.rows < query.cols;

@@ -37,7 +37,7 @@ inline std::uint8_t SwappedNeeds(std::uint8_t needs) {
   return static_cast<std::uint8_t>(swaps ? needs ^ kSums : needs);
 }
 
-// What selection depends on. Rows, columns and sides are as the
+// The facts that selection depends on. Rows, columns and sides are as the
 // caller of Mul sees them.
 struct KernelQuery {
   Family family;
@@ -47,7 +47,7 @@ struct KernelQuery {
   SidePair<bool> depth_contiguous;
   // The operand's packed form is or will be in the prepacked cache.
   SidePair<bool> cached;
-  // What is known, not merely promised, of the operand's values.
+  // Known, not merely promised, range of the operand's values.
   SidePair<ValueRange> range = {ValueRange::kFull, ValueRange::kFull};
   // Adjacent dst elements: in a column (true) or in a row.
   bool dst_col_major;

@@ -40,7 +40,7 @@ ProductStep StepBetween(const BatchSteps& steps, ptrdiff_t from, ptrdiff_t to) {
 
 namespace {
 
-// What a product takes besides its multiply-adds, within a factor of 2 or 3.
+// Time of a product without its multiply-adds, within a factor of 2 or 3.
 constexpr double kProductNs = 50;
 // Drawing from the counter takes some 20 ns, more where threads meet: several
 // tiny products at a time make this much.
@@ -82,7 +82,7 @@ void RunWhole(const Plan& plan, char* scratch, Product* product) {
   }
 }
 
-// What one thread does: products, until none is left.
+// A thread's part: products, until none is left.
 RUY_LIKE_HOT void RunProducts(void* argument, int thread) {
   auto* const batch = static_cast<UniformBatch*>(argument);
   const Plan& plan = *batch->plan;

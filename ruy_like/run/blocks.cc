@@ -1,4 +1,4 @@
-// What each thread of a product does: blocks, one after the other.
+// A thread's part of a product: blocks, one after the other.
 //
 // A block is run in pieces, in passes over a depth that is split; where there
 // is nothing to split, one of each. A side that is kPackedByBlock is packed in

@@ -429,7 +429,7 @@ bool Product::FindAgain(ContextImpl* context) {
   return found;
 }
 
-// What the last run has set up stays right as long as the scratch memory does.
+// The last run's state stays valid as long as the scratch memory does.
 RUY_LIKE_HOT absl::Status Product::RunAgain(ContextImpl* context) {
   const TraceSpan span(TraceSpan::kMul, "Mul", params_.rows(), params_.depth(),
                        params_.cols());

@@ -47,7 +47,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void EnterFloatState(
   }
 }
 
-// What the products of a batch have each for itself; the sides come first.
+// Addresses that differ between products of a batch; the sides come first.
 enum Term : int {
   kLhsTerm,
   kRhsTerm,

@@ -62,7 +62,7 @@
 namespace ruy_like::kernels {
 namespace {
 
-// Which side's tile loads bypass L1: that which will have left L1 before it
+// The side whose tile loads bypass L1: that which will have left L1 before it
 // is read again. kBoth is only for deep blocks, of more than eight steps.
 enum class Stream { kNone, kLhs, kRhs, kBoth };
 

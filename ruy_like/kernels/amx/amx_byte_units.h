@@ -128,7 +128,7 @@ inline bool AreCoarse(const int32_t* fixedpoint, const int32_t* exponent,
   return _mm512_test_epi32_mask(bits, bits) == 0;
 }
 
-// What all units of a call share.
+// Constants of all units of a call.
 struct UnitConstants {
   float offset;          // 2^16 * (zero point + 1/2), and 4 or 1
   int32_t certain_bits;  // a lane with any of these bits is certain
@@ -161,7 +161,7 @@ struct UnitConstants {
   }
 };
 
-// What the units of one block read and write.
+// Memory that the units of one block read and write.
 struct UnitArgs {
   const int32_t* acc;
   const UnitWalk* walk;

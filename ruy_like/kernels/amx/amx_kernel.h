@@ -53,7 +53,7 @@ struct Block {
   int32_t* accumulators;
 };
 
-// What a call keeps on its stack, nearly all of it in L1.
+// The state of a call, on its stack, nearly all of it in L1.
 struct CallState {
   const KernelArgs* args;
   EpilogueArgs epilogue;  // without integer bias, sums and zero points

@@ -76,7 +76,7 @@ class ByteScaler {
   typename V::Int even_, odd_, shift_;
 };
 
-// What all rows and columns share.
+// Constants of all rows and columns.
 template <class V>
 struct ByteBounds {
   // 16-bit lanes: the zero point; 1 + 2 * zero_point where scalers double.

@@ -47,7 +47,7 @@ using StoreColumnsFn = void(const SpilledTile<Accum>& spilled,
 
 // ## Integers
 
-// What is added to the accumulators of a vector of rows (or of columns): base +
+// Addends of the accumulators of a vector of rows (or of columns): base +
 // bias - zero_point * sums; null arrays count as 0.
 template <class V>
 RUY_LIKE_ALWAYS_INLINE typename V::Int Addends(int32_t base,
@@ -67,7 +67,7 @@ RUY_LIKE_ALWAYS_INLINE typename V::Int Addends(int32_t base,
   return result;
 }
 
-// What the columns of one vector of rows have in common.
+// Terms that the columns of one vector of rows share.
 template <class V, Scaling kScaling>
 struct RowTerms {
   typename V::Int addends;

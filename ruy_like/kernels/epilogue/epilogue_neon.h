@@ -37,7 +37,7 @@
 namespace ruy_like::kernels {
 namespace {
 
-// What all specialisations hold.
+// Base of all specialisations.
 struct NeonMultipliers {
   RUY_LIKE_ALWAYS_INLINE void Prepare(int32x4_t fixedpoint, int32x4_t exponent,
                                       bool twice) {

@@ -45,7 +45,7 @@ RUY_LIKE_ALWAYS_INLINE TileFinish FinishOf(const EpilogueArgs& e) {
                                                : TileFinish::kBytesByRow;
 }
 
-// What the tiles of some rows have in common.
+// Values that the tiles of some rows share.
 struct NeonIntFinish {
   TileFinish how;
   ptrdiff_t dst_col_stride;   // elements

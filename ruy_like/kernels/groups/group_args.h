@@ -128,7 +128,7 @@ struct GroupPackArgs {
   // less the least one (Kernel::max_table_span), which is 0 or, signed, -127.
   alignas(16) uint8_t table[16];
   // ## Activations: results as in GroupArgs, of the range's first column
-  // Which element of depth comes where, or null for their own order.
+  // The element at each depth position, or null for their own order.
   const int32_t* depth_order;
   int32_t factor;
   bool has_group_scales;
@@ -138,7 +138,7 @@ struct GroupPackArgs {
   ptrdiff_t group_stride;
   int panel_cols;         // columns of a panel
   ptrdiff_t panel_bytes;  // from panel to panel
-  // Of SideShape::scratch_bytes.
+  // SideShape::scratch_bytes bytes.
   char* scratch;
 };
 

@@ -31,7 +31,7 @@ constexpr int kMaxEpilogueVectors = 50;
 constexpr int kMaxTileVectors = 8;
 constexpr int kMaxTileCols = 16;
 
-// What integer accumulators start from, and the multipliers of rows, in calls
+// Start values of integer accumulators, and the multipliers of rows, in calls
 // whose tiles are finished without epilogue.h.
 template <class V, int kMostVectors>
 class IntPanelTerms {
@@ -39,12 +39,12 @@ class IntPanelTerms {
   static constexpr bool kHasColumnStart = true;
   static constexpr bool kColumnStartInEveryPass = false;
 
-  // What the accumulators of a column start from, from row `row` on.
+  // Start values of a column's accumulators, from row `row` on.
   RUY_LIKE_ALWAYS_INLINE const int32_t* Start(ptrdiff_t row) const {
     return is_general_ ? kZeros : addends_ + (row - row0_);
   }
-  // What is added to all accumulators of a column, for `cols` columns from
-  // `col` on; or null. Valid until the next call.
+  // Addends of all accumulators of a column, for `cols` columns from `col` on;
+  // or null. Valid until the next call.
   RUY_LIKE_ALWAYS_INLINE const int32_t* ColumnStart(ptrdiff_t col, int cols) {
     return has_column_start_ ? PrepareColumns(col, cols) : nullptr;
   }

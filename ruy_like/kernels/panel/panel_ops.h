@@ -105,7 +105,7 @@ struct WidenedLhsOp : Base {
   }
 };
 
-// What the integer operations have in common: 32 bits of a rhs column against
+// Base of the integer operations: 32 bits of a rhs column against
 // vectors of the lhs's dots.
 template <class V>
 struct IntOp : BroadcastOp {

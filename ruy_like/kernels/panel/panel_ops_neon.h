@@ -19,7 +19,7 @@
 namespace ruy_like::kernels {
 namespace {
 
-// What integer operations of NEON have in common: kDepth elements a step.
+// Base of NEON's integer operations: kDepth elements a step.
 template <typename Element, int kDepth>
 struct NeonIntOp : BroadcastOp {
   typedef SimdNeon Simd;

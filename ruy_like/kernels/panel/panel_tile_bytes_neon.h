@@ -48,7 +48,7 @@ namespace {
 constexpr int kBytesColumnsAtOnce = RUY_LIKE_NEON_64 ? 4 : 2;
 constexpr int kBytesRowsAtOnce = RUY_LIKE_NEON_64 ? 4 : 1;
 
-// What a tile with a complemented rhs is given.
+// Arguments of a tile with a complemented rhs.
 struct ComplementedTileArgs : TileArgs {
   const int32_t* row_excess;    // subtracted from all of a row's accumulators
   ptrdiff_t result_col_stride;  // elements from one column of it to the next
@@ -374,7 +374,7 @@ struct NeonBytesKernel
     int32_t* saved = static_cast<int32_t*>(args.accum);
     const ptrdiff_t padded_cols = (args.cols + 3) / 4 * 4;
     if (saved != nullptr) saved += first_row * padded_cols;
-    // What is not finished in registers goes to the epilogue three tiles
+    // Tiles that are not finished in registers go to the epilogue three tiles
     // at a time: a call costs as much as a tile.
     alignas(16) int32_t spilled[4 * kStoredRows];
     for (ptrdiff_t col = 0; col < args.cols; col += 4) {

@@ -200,8 +200,7 @@ constexpr Kernel StoringColumns(Kernel kernel) {
   return kernel;
 }
 
-// What operations with the rhs in place change in PackedOp, whose lhs panels
-// they read.
+// PackedOp with the rhs in place; reads the same lhs panels.
 template <class PackedOp>
 struct InPlaceColumnsOp : PackedOp {
   static constexpr TileKind kTileKind = TileKind::kOwn;

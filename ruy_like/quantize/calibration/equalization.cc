@@ -53,7 +53,7 @@ absl::Status CheckLayer(const EqualizedLayer& layer, std::size_t l) {
 
 // All memory is written: none of it may belong to two operands.
 absl::Status CheckMemory(absl::Span<const EqualizedLayer> layers) {
-  // Of each layer its weights, then its bias.
+  // Each layer's weights, then its bias.
   const auto name = [](std::size_t i) {
     return NameOf(i % 2 == 0 ? "weights" : "bias", i / 2);
   };

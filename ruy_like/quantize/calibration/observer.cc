@@ -23,7 +23,7 @@ using qi::ObserverState;
 
 static_assert(Observer::kBins == qi::kObserveBins, "");
 
-// Of R. Below the first, the factor from a magnitude to its bin would
+// Exponents of R. Below the first, the factor from a magnitude to its bin would
 // be no float.
 constexpr int kLowestExponent = -100, kHighestExponent = 128;
 // Far from where sums of two observers' counts would overflow.

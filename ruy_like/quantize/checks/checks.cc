@@ -223,7 +223,7 @@ absl::Status CheckOperand(const char* name, const Erased& operand) {
   if (LeastSize(operand) < 0) {
     return Invalid(name, " has a negative size: ", Describe(operand));
   }
-  // Of matrices and of tensors.
+  // Matrices and tensors have two orders each.
   if (OrderOf(operand) > 1) {
     return Invalid(name, " has an unknown order ", OrderOf(operand));
   }

@@ -13,7 +13,7 @@ namespace {
 
 // ## Pairs of elements: b may be shorter than a, and is then repeated
 
-// Which elements of b go with those of a: line by line, one of `period`
+// Pairs elements of b with those of a: line by line, one of `period`
 // consecutive elements of b after the other, again and again.
 struct Broadcast {
   std::ptrdiff_t line;     // elements of a

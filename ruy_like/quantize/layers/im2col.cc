@@ -166,7 +166,7 @@ void GatherNchw(const Im2Col& conv, std::ptrdiff_t image, std::ptrdiff_t first,
     const std::uint8_t* const plane =
         conv.input +
         (image * shape.channels + channel) * shape.height * shape.width;
-    // What position 0 of a row sees, and the positions that see the image.
+    // The image column at position 0 of a row, and the positions in the image.
     const std::ptrdiff_t left = j * window.dilation_width - window.padding.left;
     const std::ptrdiff_t above =
         i * window.dilation_height - window.padding.top;

@@ -55,8 +55,8 @@ absl::StatusOr<std::int64_t> Magnitude(const Matrix<std::int8_t>& weights,
   return largest;
 }
 
-// That params go with the weights' rows, and the weights with the params:
-// Magnitude.
+// Checks that params and weights go together (one element, or one per row);
+// returns the weights' Magnitude.
 absl::StatusOr<std::int64_t> CheckWeights(
     const Matrix<std::int8_t>& weights, absl::Span<const QuantParams> params) {
   RUY_LIKE_RETURN_IF_ERROR(qi::CheckOperand("weights", qi::Erase(weights)));

@@ -9,7 +9,7 @@ namespace ruy_like::quantize_internal {
 namespace {
 
 constexpr std::ptrdiff_t kMinBytesPerThread = 256 << 10;
-// What a thread takes at a time: small against a thread's share, so that
+// Bytes that a thread takes at a time: few against a thread's share, so that
 // all end together, and many against the cost of taking it.
 constexpr std::ptrdiff_t kRangeBytes = 256 << 10;
 

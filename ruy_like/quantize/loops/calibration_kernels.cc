@@ -66,7 +66,7 @@ inline std::int32_t MagnitudeBits(float x) {
   return bits & 0x7fffffff;
 }
 
-// What Scan finds, as it goes over blocks of kBlock elements.
+// Scan's statistics, as it goes over blocks of kBlock elements.
 struct Scanner {
   static constexpr std::size_t kBlock = 2 * kSumLanes;
   using DF = hn::CappedTag<float, kBlock>;

@@ -33,7 +33,7 @@ struct ObserveCounts {
 // an AVX-512 addition waits for the one before it (Zen 5: 0.14 ns an element).
 constexpr int kSumLanes = 16;
 
-// What is found in a chunk. If a value is not finite, all_finite is false and
+// Statistics of a chunk. If a value is not finite, all_finite is false and
 // the rest is undefined.
 struct ChunkStats {
   bool all_finite;

@@ -38,7 +38,7 @@ struct Steps {
   // Weights of the first step, and the bytes to those of the next one.
   const std::int8_t* weights;
   std::ptrdiff_t weight_bytes;
-  // What the sums begin with, a vector for each of a step's vectors of weights.
+  // Start values of the sums, a vector for each of a step's vectors of weights.
   const std::int32_t* start;
   // From the inputs of an output to those of the next one, and from a vector of
   // inputs of a step to the next one.

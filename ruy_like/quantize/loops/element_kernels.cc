@@ -130,7 +130,7 @@ HWY_INLINE hn::Vec<D> FloatsOf(D df, hn::Vec<DW> wide, DW) {
 
 template <typename Q>
 struct DequantizeOp {
-  // What holds q less the zero point.
+  // A type that holds q less the zero point.
   using Wide = std::conditional_t<sizeof(Q) == 4, double, std::int32_t>;
   explicit DequantizeOp(const QuantParams& params)
       : scale(params.scale), zero_point(params.zero_point) {}

@@ -27,7 +27,7 @@ constexpr std::ptrdiff_t kVectorBytes = hn::MaxLanes(Tag());
 
 // ## Staging
 
-// What inputs are too large by.
+// The offset that staging left in the inputs.
 template <class Step>
 std::int32_t OffsetOf(const GroupedArgs& args) {
   return Step::kRows == 2 ? 0 : args.UnsignedZeroPoint();

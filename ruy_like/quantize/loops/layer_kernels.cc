@@ -62,7 +62,7 @@ HWY_INLINE void StoreFew(hn::Vec<D> v, D d, T* to, std::size_t n) {
   std::memcpy(to, few, n * sizeof(T));
 }
 
-// What one output element sees of the image.
+// The part of the image under one output element's window.
 struct WindowView {
   // Taps inside the image, and the input element of the first of them.
   Inside rows, cols;

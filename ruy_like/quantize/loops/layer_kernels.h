@@ -48,8 +48,8 @@ struct SlidingArgs {
   std::int32_t input_zero_point;  // what padding counts as
   QuantizedOutput bounds;         // 8-bit results
 
-  // What flips the sign bits of signed inputs, which makes them unsigned, and
-  // the zero point that they have then.
+  // The mask that flips the sign bits of signed inputs, so that they become
+  // unsigned, and the zero point that they have then.
   std::uint8_t Flip() const { return input_is_signed ? 0x80 : 0; }
   std::uint8_t UnsignedZeroPoint() const {
     return static_cast<std::uint8_t>(input_zero_point) ^ Flip();

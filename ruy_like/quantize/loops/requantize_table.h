@@ -17,7 +17,7 @@ namespace ruy_like::quantize_internal {
 // this many elements more than there are channels.
 constexpr std::size_t kChannelSlack = 32;
 
-// Which steps of the formula the multipliers of a vector need.
+// The steps of the formula that the multipliers of a vector need.
 enum class RequantizeForm : std::uint8_t {
   kRight,  // all have exponents below -1: left is 0, right is not
   kLeft,   // all others: right is 0
@@ -100,7 +100,7 @@ struct RequantizeTable {
   RequantizeForm form = RequantizeForm::kRight;
 };
 
-// What follows requantization.
+// Zero point and bounds, applied after requantization.
 struct QuantizedOutput {
   std::int32_t zero_point, lowest, highest;
 };

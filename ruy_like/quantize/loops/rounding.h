@@ -15,7 +15,7 @@
 
 namespace ruy_like::quantize_internal {
 
-// What x is multiplied with: the one division of a quantization.
+// The factor of x: the one division of a quantization.
 inline float InverseScale(const QuantParams& params) {
   return 1.0f / params.scale;
 }
