@@ -163,7 +163,7 @@ void StoreAs(const Accum* acc, int rows, int cols, ptrdiff_t row0,
 }
 
 // Only valid (accumulator, dst) pairs are instantiated: the others would be two
-// thirds of this file's code.
+// thirds of this file's instructions.
 void StoreTile(const uint32_t* acc, int rows, int cols, ptrdiff_t row0,
                ptrdiff_t col0, const EpilogueArgs& e) {
   switch (e.dst_scalar) {
@@ -232,7 +232,7 @@ void RunTile(const Lhs* lhs, const Rhs* rhs, ptrdiff_t depth,
   };
   if constexpr (Accum(1) / 2 != 0) {
     // With one step a turn, up to 18% of the speed of floats depends on where
-    // the loop falls on lines of code. Integers would only get longer.
+    // the loop falls on cache lines. Integers would only get longer.
     RUY_LIKE_UNROLL_BY(4)
     for (ptrdiff_t k = 0; k < depth; ++k) add_depth_step();
   } else {

@@ -18,7 +18,7 @@ namespace ruy_like {
 // takes at least 200, for its epilogue and waiting; above depth 384 its
 // products take longer, 64 cycles per step of depth 64, at 2.15 GHz. A last
 // slice of at most 16 columns takes 400 more. That was measured once, at
-// 48^3, with slower code than the kernel's.
+// 48^3, with a slower loop than the kernel's.
 //
 //            32^3  48^3   64x32x64  64^3  96^3  128^3
 //   here      500  1300       1100  1100  2100   3500

@@ -15,7 +15,7 @@
 // Units do not know dst or its edges: they write to a buffer of 1 KiB, from
 // which amx_store_bytes.h copies the valid part to dst after the block's last
 // unit. So one form serves both orders, all block shapes and all edges, and is
-// straight-line code with its constants in registers (doc/amx.md).
+// straight-line instructions with constants in registers (doc/amx.md).
 //
 // ## Arithmetic
 //
@@ -180,7 +180,7 @@ class ByteUnits {
  public:
   typedef Simd512 V;
   static constexpr bool kHasUnits = true;
-  // Multipliers per vector are rare: not worth code for each kind of Stream.
+  // Multipliers per vector are rare: not worth instructions for each Stream.
   static constexpr bool kAnyStream = !kPerVector;
 
   explicit RUY_LIKE_ALWAYS_INLINE ByteUnits(const UnitArgs& args)

@@ -135,8 +135,8 @@ RUY_LIKE_ALWAYS_INLINE ByteTile<SimdNeon> BytesByRow(
 }
 
 // A tile of whole vectors of rows that is still in registers, kBytesByRow or
-// kRaw. Tiles of kBytesByColumn are spilled first: code for every tile size
-// would be large and save little time.
+// kRaw. Tiles of kBytesByColumn are spilled first: instructions for every
+// tile size would be many and save little time.
 template <int kCols, int kVectors>
 RUY_LIKE_ALWAYS_INLINE void FinishTile(const int32x4_t (&acc)[kCols][kVectors],
                                        const NeonIntTile& tile) {
