@@ -182,6 +182,20 @@ def print_rises(found):
     print(f'{name:40} {before:9} {now:9} {100 * now / before - 100:+6.1f}%')
 
 
+def print_advice(target, commit, rise):
+  path, *case, shape = rise[0].split()
+  print(f'FAILED. A commit since {commit[:9]} must say why, in a trailer:\n'
+        f"  git commit --amend --no-edit --trailer '{TRAILER}: <reason>'\n"
+        'A commit after it makes these counts the record, by\n'
+        f'  bench/record.sh{"" if target == "x86" else " " + target}')
+  if target == 'x86':
+    print('If the rise is not meant: where the instructions are, to compare with the same of '
+          f'{commit[:9]}:\n'
+          f"  echo '{' '.join(case)} {shape.replace('x', ' ')}' | valgrind "
+          '--tool=callgrind --callgrind-out-file=calls build/release/bench/mul_calls '
+          f'{path}\n  callgrind_annotate --inclusive=yes calls.1')
+
+
 def check(target, counts, names, reasons):
   """Whether the counts are as low as the last record, or there is a reason."""
   entries = read(target)
@@ -199,8 +213,7 @@ def check(target, counts, names, reasons):
         f'{last["commit"][:9]}, {len(falls)} as far below')
   print_rises(found)
   if found and not reasons:
-    print(f'FAILED: a commit since then must say why, in a trailer {TRAILER}:\n'
-          'Then bench/record.sh makes these counts the record.')
+    print_advice(target, last['commit'], max(found, key=lambda rise: rise[2] / rise[1]))
     return False
   return True
 

@@ -28,6 +28,13 @@ assert passes([ENTRY], CALLS)
 assert passes([ENTRY], with_call(1010))
 assert passes([ENTRY], with_call(500))
 assert not passes([ENTRY], with_call(1011))
+# A failure names the commands that follow.
+said = io.StringIO()
+with contextlib.redirect_stdout(said):
+  record.check('x86', with_call(1011), VERSIONS, [])
+for command in ("--trailer 'Instructions-Rise: ", 'bench/record.sh\n',
+                "echo 's8 rcc none 64 64 64' | valgrind ", 'mul_calls avx2\n'):
+  assert command in said.getvalue(), said.getvalue()
 # Of several, the last one.
 assert not passes([{**ENTRY, 'calls': with_call(2000)}, ENTRY], with_call(1011))
 assert passes([ENTRY], with_call(1011), reasons=['a check of strides'])
