@@ -28,7 +28,15 @@ PROCESSORS = {
 }
 
 # As cmake/Paths.cmake has them.
-PATH_COPTS = ["-O3", "-ffp-contract=off", "-fexceptions", "-std=c++17"]
+PATH_COPTS = ["-O3", "-ffp-contract=off"]
+PROCESSOR_COPTS = {
+    "any": [],
+    "x86": [],
+    "arm": select({
+        "//:clang": [],
+        "//conditions:default": ["-fno-schedule-insns"],
+    }),
+}
 
 def _paths_of(processor):
     return [path for path in PATHS if path[2] in ("any", processor)]
@@ -40,12 +48,16 @@ def ruy_like_paths(internal_headers, copts):
       internal_headers: a target of all headers and .inc files of ruy_like/.
       copts: include paths and what else all sources are compiled with.
     """
-    for _, name, _, packs, flags in PATHS:
+    for _, name, processor, packs, flags in PATHS:
         cc_library(
             name = "path_" + name,
             srcs = ["ruy_like/kernels/%s.cc" % name] +
                    (["ruy_like/pack/%s.cc" % name] if packs else []),
-            copts = copts + PATH_COPTS + [flag for flag in flags.split(" ") if flag],
+            copts = copts + PATH_COPTS + PROCESSOR_COPTS[processor] +
+                    [flag for flag in flags.split(" ") if flag],
+            linkstatic = True,
+            # `bazel build //...` passes those of other processors over.
+            target_compatible_with = [PROCESSORS[processor]] if processor in PROCESSORS else [],
             deps = [internal_headers],
         )
     for processor in list(PROCESSORS) + ["any"]:
