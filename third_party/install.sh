@@ -10,6 +10,7 @@
 #                                     in build/npm_peers, for bench/npm_peers.sh
 #   third_party/install.sh python     and the Python package's headers and tests
 #   third_party/install.sh clang      and clang with its tools, for CI
+#   third_party/install.sh bazel      and Bazel, for test/run_bazel.sh
 #   third_party/install.sh ccache     and a compiler cache, for CI
 #   third_party/install.sh docs       and Doxygen, for the reference pages
 #   third_party/install.sh detect     and what example/detect fetches its networks
@@ -68,6 +69,7 @@ for word in "$@"; do
       packages+=(python3-dev python3-numpy python3-pytest python3-setuptools
                  python3-wheel python3-venv binutils)
       ;;
+    bazel) packages+=(bazel-bootstrap) ;;
     ccache) packages+=(ccache) ;;
     docs) packages+=(doxygen) ;;
     detect)
@@ -119,7 +121,7 @@ for word in "$@"; do
       [ "$word" = avx512 ] || bochs3=build/bochs3
       ;;
     *)
-      echo "usage: $0 [test] [bench] [peers] [npm_peers] [python] [clang] [docs] [detect] [onnx] [mpi] [arm] [s390x] [armhf] [i386] [windows] [wasm] [riscv] [headers] [arm_bench] [avx512] [avxvnni]" >&2
+      echo "usage: $0 [test] [bench] [peers] [npm_peers] [python] [clang] [bazel] [ccache] [docs] [detect] [onnx] [mpi] [arm] [s390x] [armhf] [i386] [windows] [wasm] [riscv] [headers] [arm_bench] [avx512] [avxvnni]" >&2
       exit 2
       ;;
   esac
