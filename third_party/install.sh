@@ -12,6 +12,7 @@
 #   third_party/install.sh clang      and clang with its tools, for CI
 #   third_party/install.sh bazel      and Bazel, for test/run_bazel.sh
 #   third_party/install.sh ccache     and a compiler cache, for CI
+#   third_party/install.sh chromium   and Chromium, for tests of pages
 #   third_party/install.sh docs       and Doxygen, for the reference pages
 #   third_party/install.sh detect     and what example/detect fetches its networks
 #                                     and its photographs with
@@ -71,6 +72,7 @@ for word in "$@"; do
       ;;
     bazel) packages+=(bazel-bootstrap) ;;
     ccache) packages+=(ccache) ;;
+    chromium) packages+=(chromium) ;;
     docs) packages+=(doxygen) ;;
     detect)
       packages+=(python3-pil)
@@ -121,7 +123,7 @@ for word in "$@"; do
       [ "$word" = avx512 ] || bochs3=build/bochs3
       ;;
     *)
-      echo "usage: $0 [test] [bench] [peers] [npm_peers] [python] [clang] [bazel] [ccache] [docs] [detect] [onnx] [mpi] [arm] [s390x] [armhf] [i386] [windows] [wasm] [riscv] [headers] [arm_bench] [avx512] [avxvnni]" >&2
+      echo "usage: $0 [test] [bench] [peers] [npm_peers] [python] [clang] [bazel] [ccache] [chromium] [docs] [detect] [onnx] [mpi] [arm] [s390x] [armhf] [i386] [windows] [wasm] [riscv] [headers] [arm_bench] [avx512] [avxvnni]" >&2
       exit 2
       ;;
   esac

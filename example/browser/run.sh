@@ -11,7 +11,7 @@ page=build/wasm/example/browser
 cp example/browser/index.html example/browser/worker.js "$page"
 
 if ! command -v chromium >/dev/null; then
-  echo "SKIPPED: no Chromium here (Debian's package chromium); under Node:"
+  echo "SKIPPED: no Chromium here (third_party/install.sh chromium); under Node:"
   node --no-experimental-fetch "$page/ruy_like_browser.js"
   exit
 fi

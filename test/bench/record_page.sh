@@ -25,13 +25,17 @@ compared = [entry for entry in record.read("x86") if "ratios" in entry][-1:]
 print(sum(len(entry["calls"]) for entry in last) +
       sum(len(entry["ratios"]["calls"]) for entry in compared))')
 if ! command -v chromium >/dev/null; then
-  echo "SKIPPED: no Chromium here to draw the $calls calls in (Debian's package chromium)"
+  echo "SKIPPED: no Chromium here to draw the $calls calls in (third_party/install.sh chromium)"
   exit
 fi
 profile=$(mktemp -d)
 trap 'rm -rf "$profile"' EXIT
 dom=$(timeout 120 chromium --headless --no-sandbox --disable-gpu \
-  --user-data-dir="$profile" --dump-dom "file://$PWD/$page" 2>/dev/null)
+  --user-data-dir="$profile" --dump-dom "file://$PWD/$page" 2>"$profile/log") || {
+  cat "$profile/log" >&2
+  echo "Chromium did not draw $page" >&2
+  exit 1
+}
 rows=$(grep -o '<tr class="call">' <<<"$dom" | wc -l)
 lines=$(grep -o '<polyline points="[0-9]' <<<"$dom" | wc -l)
 echo "$rows rows and $lines lines of $calls calls"
