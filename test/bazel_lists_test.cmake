@@ -1,6 +1,7 @@
 # Compares the lists of BUILD.bazel and bazel/paths.bzl with CMake's: sources of the three
 # libraries, public headers, paths with their flags, the version, and that each Abseil
-# header which is included belongs to a package that BUILD.bazel names.
+# header which is included belongs to a package that BUILD.bazel names; and that
+# MODULE.bazel has the repositories, which test/run_bazel.sh cannot see.
 #
 #   cmake -DSOURCE_DIR=<repository> -P bazel_lists_test.cmake
 cmake_minimum_required(VERSION 3.25)
@@ -97,6 +98,16 @@ string(FIND "${module}" "\n    version = \"${version}\",\n)" position)
 if(position EQUAL -1)
   message(SEND_ERROR "MODULE.bazel has not CMake's version, ${version}")
 endif()
+# @bazel_tools is part of Bazel.
+string(REGEX MATCHALL "@[a-z_-]+//" repositories "${build}${paths}")
+list(REMOVE_DUPLICATES repositories)
+list(REMOVE_ITEM repositories "@bazel_tools//")
+foreach(repository IN LISTS repositories)
+  string(REGEX REPLACE "[@/]" "" repository "${repository}")
+  if(NOT module MATCHES "bazel_dep\\(name = \"${repository}\", ")
+    message(SEND_ERROR "MODULE.bazel lacks ${repository}")
+  endif()
+endforeach()
 file(READ ${SOURCE_DIR}/dropin/bazel/MODULE.bazel module)
 string(FIND "${module}" "(name = \"ruy_like\", version = \"${version}\")" position)
 if(position EQUAL -1)
