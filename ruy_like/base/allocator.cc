@@ -1,9 +1,9 @@
 #include "ruy_like/base/allocator.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
-#include "ruy_like/base/hot.h"
 #include "ruy_like/os/memory.h"
 
 namespace ruy_like {
@@ -65,23 +65,19 @@ bool ScratchArena::Replace(std::size_t bytes) {
   return AlignedBuffer::Allocate(rounded, &block_);
 }
 
-RUY_LIKE_HOT bool ScratchArena::Reserve(std::size_t total_bytes) {
-  used_ = 0;
-  reserved_ = 0;
-  if (total_bytes > block_.bytes()) {
-    if (!Replace(total_bytes)) return false;
-  } else if (block_.bytes() < kShrinkFloorBytes ||
-             total_bytes >= block_.bytes() / 4) {
+bool ScratchArena::ReserveLarge(std::size_t bytes) {
+  bool succeeds = true;
+  if (bytes > block_.bytes()) {
+    succeeds = Replace(bytes);
+  } else if (bytes >= block_.bytes() / 4) {
     small_calls_ = 0;
     small_peak_ = 0;
   } else {
-    if (total_bytes > small_peak_) small_peak_ = total_bytes;
-    if (++small_calls_ >= kShrinkAfterCalls && !Replace(small_peak_)) {
-      return false;
-    }
+    small_peak_ = std::max(small_peak_, bytes);
+    succeeds = ++small_calls_ < kShrinkAfterCalls || Replace(small_peak_);
   }
-  reserved_ = total_bytes;
-  return true;
+  if (!succeeds) reserved_ = 0;
+  return succeeds;
 }
 
 }  // namespace ruy_like

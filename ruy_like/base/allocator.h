@@ -73,7 +73,13 @@ class ScratchArena final {
   // Starts a call that takes `total_bytes`: invalidates all pieces taken
   // before. False if there is no such memory; the arena then stays usable for
   // smaller calls.
-  [[nodiscard]] bool Reserve(std::size_t total_bytes);
+  [[nodiscard]] bool Reserve(std::size_t total_bytes) {
+    used_ = 0;
+    reserved_ = total_bytes;
+    return (total_bytes <= block_.bytes() &&
+            block_.bytes() < kShrinkFloorBytes) ||
+           ReserveLarge(total_bytes);
+  }
 
   // The next piece, 64-byte aligned, uninitialised, valid until the next
   // Reserve. Never fails within what was reserved; null beyond.
@@ -93,6 +99,7 @@ class ScratchArena final {
 
  private:
   bool Replace(std::size_t bytes);
+  bool ReserveLarge(std::size_t bytes);
 
   AlignedBuffer block_;
   std::size_t reserved_ = 0;

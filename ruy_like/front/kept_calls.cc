@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "ruy_like/base/hot.h"
+#include "ruy_like/diagnostics/trace.h"
 #include "ruy_like/front/make_call.h"
 #include "ruy_like/front/validate.h"
 #include "ruy_like/packed/packed_operand.h"
@@ -137,10 +138,11 @@ inline bool KeptCall::AddressesAreRight(const MulCall& call) const {
   return true;
 }
 
-RUY_LIKE_HOT bool KeptCall::RunAgain(const MulCall& call, ContextImpl* context,
-                                     absl::Status* status) {
+RUY_LIKE_HOT bool KeptCall::RunAgain(const MulCall& call,
+                                     ContextImpl* context) {
   if (!is_kept_ || generation_ != context->plans.generation() ||
-      !IsLike(call) || !AddressesAreRight(call)) {
+      g_trace_is_on.load(std::memory_order_relaxed) || !IsLike(call) ||
+      !AddressesAreRight(call)) {
     return false;
   }
   TrMulParams& params = *product_.params();
@@ -156,8 +158,7 @@ RUY_LIKE_HOT bool KeptCall::RunAgain(const MulCall& call, ContextImpl* context,
     }
   }
   SetAddresses(call, product_.plan().choice.swap_sides, &params);
-  *status = product_.RunAgain(context);
-  return true;
+  return product_.RunAgain(context);
 }
 
 RUY_LIKE_HOT absl::Status KeptCall::Run(const MulCall& call,

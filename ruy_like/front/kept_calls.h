@@ -21,9 +21,9 @@ namespace ruy_like {
 
 class KeptCall final {
  public:
-  // True if the call is the kept one at other, valid addresses; then runs it.
-  // False: nothing has been done.
-  bool RunAgain(const MulCall& call, ContextImpl* context, absl::Status* status)
+  // True if the call is the kept one at other, valid addresses; then it has
+  // succeeded. False: nothing has been done.
+  bool RunAgain(const MulCall& call, ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
   // Runs a validated call whose dst is not empty, and keeps it if it is small.
   absl::Status Run(const MulCall& call, std::int8_t max_exponent,

@@ -31,8 +31,8 @@ RUY_LIKE_HOT absl::Status Run(const MulCall& call, bool is_validated,
     context->kept_calls = std::make_shared<KeptCalls>();
   }
   KeptCall* const kept = context->kept_calls->PlaceOf(call);
+  if (kept->RunAgain(call, context)) return absl::OkStatus();
   absl::Status status;
-  if (kept->RunAgain(call, context, &status)) return status;
   if (!is_validated) status = ValidateUnlessValid(call, &max_exponent);
   if (!status.ok() || IsEmpty(call.dst.layout)) return status;
   return kept->Run(call, max_exponent, context);

@@ -194,11 +194,6 @@ RUY_LIKE_HOT void PackedSide::PackDepth(std::ptrdiff_t start,
     MoveGroups(start, &args, &of_groups);
     of_groups.scratch = scratch;
   }
-  CallRoutine(args, start);
-}
-
-RUY_LIKE_HOT void PackedSide::CallRoutine(const PackArgs& args,
-                                          std::ptrdiff_t start) const {
   const TraceSpan span(TraceSpan::kPack,
                        shape->side == Side::kLhs ? "pack lhs" : "pack rhs",
                        start, start + args.width, args.depth);

@@ -106,21 +106,15 @@ struct PackedSide {
                  char* scratch = nullptr) const;
 
   // For an operand without groups that is packed again and again: what
-  // Pack(0, shape->width) tells the routine; then Pack, of the operand wherever
-  // it lies by then.
+  // Pack(0, shape->width) tells the routine.
   void SetArgs(kernels::PackArgs* args) const {
     SetArgs(0, shape->width, 0, shape->padded_depth, const_cast<char*>(data),
             writable_sums, args);
-  }
-  void PackBy(kernels::PackArgs* args) const {
-    args->src = operand->data;
-    CallRoutine(*args, 0);
   }
 
   void SetArgs(std::ptrdiff_t start, std::ptrdiff_t end, std::ptrdiff_t k,
                std::ptrdiff_t depth, void* panels, std::int32_t* pass_sums,
                kernels::PackArgs* args) const;
-  void CallRoutine(const kernels::PackArgs& args, std::ptrdiff_t start) const;
   void MoveGroups(std::ptrdiff_t start, kernels::PackArgs* args,
                   kernels::GroupPackArgs* of_groups) const;
 

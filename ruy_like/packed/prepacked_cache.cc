@@ -44,6 +44,7 @@ void PrepackedCache::Clear() {
   map_ = Map();
   newest_ = nullptr;
   oldest_ = nullptr;
+  ++changes_;
   bytes_.store(0, std::memory_order_relaxed);
 }
 
@@ -52,11 +53,13 @@ void PrepackedCache::LinkAsNewest(Entry* entry) {
   entry->older = newest_;
   (newest_ == nullptr ? oldest_ : newest_->newer) = entry;
   newest_ = entry;
+  ++changes_;
 }
 
 void PrepackedCache::Unlink(Entry* entry) {
   (entry->newer == nullptr ? newest_ : entry->newer->older) = entry->older;
   (entry->older == nullptr ? oldest_ : entry->older->newer) = entry->newer;
+  ++changes_;
 }
 
 void PrepackedCache::Erase(Entry* entry) {

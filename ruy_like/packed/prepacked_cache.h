@@ -88,6 +88,10 @@ class PrepackedCache final {
     return FindInMap(key);
   }
 
+  // Another number after anything but a Find of the newest value: while it
+  // stays the same, what was found last is there, and is the newest.
+  std::uint64_t changes() const { return changes_; }
+
   // Keeps `value` (not null) under `key`, replacing what was there; then evicts
   // the least recently used others until all is within the limit. A value that
   // alone exceeds the limit is not kept, and evicts nothing else. An evicted or
@@ -144,6 +148,7 @@ class PrepackedCache final {
   const Value none_;
   Entry* newest_ = nullptr;
   Entry* oldest_ = nullptr;
+  std::uint64_t changes_ = 0;
   std::atomic<std::size_t> bytes_{0};
   std::atomic<std::size_t> limit_bytes_{kUnlimited};
 };

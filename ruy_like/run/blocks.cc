@@ -273,23 +273,17 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void Product::RunOneBlock(char* scratch) {
 // All of a small product, as calls with the same arguments but for addresses.
 RUY_LIKE_HOT void Product::SetCalls() {
   for (const Side side : kSides) {
+    pack_args_[side].src = nullptr;
     if (IsPackedOnce(side)) side_[side].SetArgs(&pack_args_[side]);
   }
   SetKernelArgs({0, plan_->map.rows, 0, plan_->map.cols},
-                {0, plan_->kernel_depth}, {nullptr, side_.lhs.stride_bytes},
-                {nullptr, side_.rhs.stride_bytes}, params_.epilogue, nullptr,
-                &kernel_args_);
-}
-
-RUY_LIKE_HOT void Product::RunCalls() {
-  std::optional<ScopedFloatState> float_state;
-  EnterFloatState(params_, &float_state);
-  ForBothSides([&](Side side) {
-    if (IsPackedOnce(side)) side_[side].PackBy(&pack_args_[side]);
-  });
-  kernel_args_.lhs = side_.lhs.data;
-  kernel_args_.rhs = side_.rhs.data;
-  CallKernel(kernel_args_);
+                {0, plan_->kernel_depth},
+                {side_.lhs.data, side_.lhs.stride_bytes},
+                {side_.rhs.data, side_.rhs.stride_bytes}, params_.epilogue,
+                nullptr, &kernel_args_);
+  finds_again_ = source_.lhs == SideSource::kCached ||
+                 source_.rhs == SideSource::kCached || HasPackedToKeep();
+  run_ = RoutineFor(*plan_->choice.kernel, params_.in_order);
 }
 
 RUY_LIKE_HOT void Product::RunBlock(ptrdiff_t index, char* scratch) {

@@ -410,43 +410,64 @@ bool Product::KeepCalls() {
 
 // False where a cached operand is no longer, or not yet, in the cache.
 bool Product::FindAgain(ContextImpl* context) {
-  bool found = true, any_is_cached = false;
+  PrepackedCache& cache = context->prepacked_cache;
+  const bool cache_is_same = cache.changes() == found_at_;
+  bool found = true, finds_another = false;
   ForBothSides([&](Side side) {
     PackedSide& packed = side_[side];
-    if (plan_->side[side].source == SideSource::kInPlace) {
-      packed.data = static_cast<const char*>(packed.operand->data);
-    } else if (plan_->side[side].source == SideSource::kCached) {
-      const PrepackedCache::Value& value = context->prepacked_cache.Find(
-          KeyOf(*packed.operand, *packed.shape->format));
-      found = found && value != nullptr;
-      if (!found) return;
-      any_is_cached = true;
-      packed.Use(*value);
-      source_[side] = SideSource::kCached;
+    if (plan_->side[side].source != SideSource::kCached) return;
+    // Of an operand that is found, nothing is packed. One that was packed by
+    // the last run is found now, unless the cache did not keep it.
+    const void*& found_for = pack_args_[side].src;
+    if (cache_is_same && source_[side] == SideSource::kCached &&
+        found_for == packed.operand->data) {
+      return;
     }
+    const PrepackedCache::Value& value =
+        cache.Find(KeyOf(*packed.operand, *packed.shape->format));
+    found = found && value != nullptr;
+    if (!found) return;
+    packed.Use(*value);
+    found_for = packed.operand->data;
+    source_[side] = SideSource::kCached;
+    finds_another = true;
   });
-  if (found && any_is_cached) InitSums();
+  if (found && finds_another) {
+    found_at_ = cache.changes();
+    InitSums();
+    kernel_args_.lhs = side_.lhs.data;
+    kernel_args_.rhs = side_.rhs.data;
+  }
   return found;
 }
 
 // The last run's state stays valid as long as the scratch memory does.
-RUY_LIKE_HOT absl::Status Product::RunAgain(ContextImpl* context) {
-  const TraceSpan span(TraceSpan::kMul, "Mul", params_.rows(), params_.depth(),
-                       params_.cols());
+RUY_LIKE_HOT bool Product::RunAgain(ContextImpl* context) {
   const Plan& plan = *plan_;
   ScratchArena& arena = context->arena;
-  if (!arena.Reserve(plan.scratch_bytes)) return NoMemoryError(params_);
+  if (!arena.Reserve(plan.scratch_bytes)) return false;
   char* const scratch = static_cast<char*>(arena.Take(plan.scratch_bytes));
-  if (scratch != shared_scratch_ || !FindAgain(context)) {
-    if (!TakeSides(scratch, Workers::kContexts, context)) {
-      return NoMemoryError(params_);
-    }
+  if (scratch != shared_scratch_ || (finds_again_ && !FindAgain(context))) {
+    if (!TakeSides(scratch, Workers::kContexts, context)) return false;
     SetCalls();
   }
-  RunCalls();
+  {
+    std::optional<ScopedFloatState> float_state;
+    EnterFloatState(params_, &float_state);
+    ForBothSides([&](Side side) {
+      const void* const data = params_.side[side].data;
+      if (IsPackedOnce(side)) {
+        pack_args_[side].src = data;
+        side_[side].shape->pack(&pack_args_[side]);
+      } else if (source_[side] == SideSource::kInPlace) {
+        (side == Side::kLhs ? kernel_args_.lhs : kernel_args_.rhs) = data;
+      }
+    });
+    run_(&kernel_args_);
+  }
   context->SetLastUsed(plan.choice, 1);
   if (HasPackedToKeep()) Report(context);
-  return absl::OkStatus();
+  return true;
 }
 
 bool Product::CanRepeat() const {

@@ -98,8 +98,9 @@ class Product final {
   // which nothing is printed.
   bool KeepCalls();
   // Once more, after the caller has changed addresses in *params, whose sides
-  // are the kernel's now (plan()). With the plans' generation that Run left.
-  absl::Status RunAgain(ContextImpl* context)
+  // are the kernel's now (plan()). With the plans' generation that Run left;
+  // without spans (trace.h). False, with dst untouched, without memory.
+  bool RunAgain(ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
 
   // The same in parts. Does all that precedes the threads' work, for at most
@@ -220,7 +221,6 @@ class Product final {
                      char* accum, kernels::KernelArgs* args) const;
   void CallKernel(const kernels::KernelArgs& args) const;
   void SetCalls();
-  void RunCalls();
   void RunOneBlock(char* scratch);
   bool TryPack(Side side, std::ptrdiff_t part, std::ptrdiff_t start,
                std::ptrdiff_t end, char* scratch);
@@ -260,6 +260,10 @@ class Product final {
   // For RunAgain: the calls of routines that are all of a small product.
   SidePair<kernels::PackArgs> pack_args_;
   kernels::KernelArgs kernel_args_;
+  kernels::KernelFn* run_;
+  bool finds_again_;  // cached operands
+  // The cache's changes() when it had what these arguments say.
+  std::uint64_t found_at_ = 0;
   // With group-scaled weights: of the whole product.
   kernels::GroupArgs groups_;
   kernels::GroupPackArgs group_packing_;

@@ -210,6 +210,30 @@ TEST_P(KeptCallsTest, PackedOperands) {
   }
 }
 
+// Cached operands of calls that are alike, by turns and after others.
+TEST_P(KeptCallsTest, CachedOperands) {
+  Int8Call a, b;
+  b.lhs_values[7] ^= 64;
+  FloatProduct other(kSize, kSize, kSize);
+  for (Matrix<std::int8_t>* lhs : {&a.lhs, &b.lhs}) {
+    lhs->set_cache_policy(CachePolicy::kAlwaysCache);
+  }
+  other.rhs.set_cache_policy(CachePolicy::kAlwaysCache);
+  const auto run = [&](Int8Call* call) {
+    ASSERT_OK(call->Run(&context_));
+    call->ExpectIs(call->Expected());
+  };
+  for (Int8Call* call : {&a, &a, &b, &a, &b, &b, &a}) run(call);
+  ASSERT_OK(other.Run(&context_));
+  run(&a);
+  a.rhs.set_cache_policy(CachePolicy::kAlwaysCache);
+  for (int repeat = 0; repeat < 3; ++repeat) run(&a);
+  context_.ClearPrepackedCache();
+  a.rhs_values[3] ^= 32;
+  a.lhs_values[3] ^= 32;
+  for (Int8Call* call : {&a, &a, &b}) run(call);
+}
+
 // What the Context is told afterwards counts, and so does other use of its
 // memory.
 TEST_P(KeptCallsTest, TheContextChanges) {

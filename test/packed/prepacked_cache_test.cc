@@ -1,6 +1,7 @@
 #include "ruy_like/packed/prepacked_cache.h"
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -45,6 +46,30 @@ TEST(PrepackedCacheTest, FindsWhatWasInserted) {
   EXPECT_EQ(cache.Find(Key(1)), b);
   EXPECT_EQ(cache.bytes(), 133 + 2 * kEntry);
   EXPECT_EQ(cache.size(), 2u);
+}
+
+TEST(PrepackedCacheTest, TellsOfChanges) {
+  PrepackedCache cache;
+  std::uint64_t last = cache.changes();
+  const auto changes = [&] {
+    const std::uint64_t before = std::exchange(last, cache.changes());
+    return last != before;
+  };
+  cache.Insert(Key(0), MakeValue(8));
+  EXPECT_TRUE(changes());
+  EXPECT_NE(cache.Find(Key(0)), nullptr);
+  EXPECT_EQ(cache.Find(Key(1)), nullptr);
+  EXPECT_FALSE(changes());
+  cache.Insert(Key(1), MakeValue(8));
+  EXPECT_TRUE(changes());
+  cache.Find(Key(0));
+  EXPECT_TRUE(changes());
+  cache.Find(Key(0));
+  EXPECT_FALSE(changes());
+  cache.set_limit_bytes(kEntry + 8);
+  EXPECT_TRUE(changes());
+  cache.Clear();
+  EXPECT_TRUE(changes());
 }
 
 TEST(PrepackedCacheTest, EveryFieldOfTheKeyCounts) {
