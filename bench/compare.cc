@@ -58,8 +58,9 @@ ABSL_FLAG(std::vector<std::string>, types,
           std::vector<std::string>({"s8", "f32"}),
           "s8, s8u8, u8, f32, f32any (sums in any order), f32plain (no bias "
           "and clamp, as BLAS libraries have it), bf16, bf16f32, f16f32 "
-          "(weights and activations), s4g32, s4g128, s8g32 (weights in groups, "
-          "float activations), separated by commas");
+          "(weights and activations), s4g32, s4g128, s8g32, s2g64, s2g256, "
+          "iq4nl, mxfp4, nvfp4 (weights in groups, float activations), "
+          "separated by commas");
 ABSL_FLAG(std::string, cached, "both",
           "lhs or yes: the lhs, the weights, is packed beforehand where a "
           "library can; rhs: that one, by us alone; no; both: lhs and no. "
@@ -467,7 +468,10 @@ absl::StatusOr<Options> ReadOptions() {
       {"f32any", PeerTypes::kF32},    {"f32plain", PeerTypes::kF32},
       {"bf16", PeerTypes::kBF16},     {"bf16f32", PeerTypes::kBF16F32},
       {"f16f32", PeerTypes::kF16F32}, {"s4g32", PeerTypes::kS4G32},
-      {"s4g128", PeerTypes::kS4G128}, {"s8g32", PeerTypes::kS8G32}};
+      {"s4g128", PeerTypes::kS4G128}, {"s8g32", PeerTypes::kS8G32},
+      {"s2g64", PeerTypes::kS2G64},   {"s2g256", PeerTypes::kS2G256},
+      {"iq4nl", PeerTypes::kIQ4NL},   {"mxfp4", PeerTypes::kMXFP4},
+      {"nvfp4", PeerTypes::kNVFP4}};
   Options options;
   for (const std::string& name : absl::GetFlag(FLAGS_types)) {
     const auto found = peer_types.find(name);

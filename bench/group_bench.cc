@@ -19,6 +19,7 @@
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "bench/buffer.h"
+#include "bench/level_tables.h"
 #include "bench/shapes.h"
 #include "bench/stopwatch.h"
 #include "ruy_like/ruy_like.h"
@@ -65,13 +66,6 @@ constexpr Activations kFloatRowMajor = {
     "fr", true, ActivationScales::kPerColumn, false, Order::kRowMajor};
 constexpr Activations kFloatPerGroupRowMajor = {
     "fgr", true, ActivationScales::kPerGroup, false, Order::kRowMajor};
-
-// Levels of codes, by the first letter of the column's name.
-constexpr std::int8_t kMxfp4[] = {0, 1,  2,  3,  4,  6,  8,  12,
-                                  0, -1, -2, -3, -4, -6, -8, -12};
-constexpr std::int8_t kIq4Nl[] = {-127, -104, -83, -65, -49, -35, -22, -10,
-                                  1,    13,   25,  38,  53,  69,  89,  113};
-constexpr std::int8_t kTernary[] = {-1, 0, 1, 2};
 
 // What one shape's products are made of.
 struct Problem {
@@ -180,7 +174,7 @@ void Run(const Shape& shape, Context* context, bool* has_header) {
       problem.AddGroups(bits, group_size, kInt8);
     }
   }
-  problem.AddGroups(4, 32, kInt8, kMxfp4, "m");
+  problem.AddGroups(4, 32, kInt8, kE2M1, "m");
   problem.AddGroups(4, 32, kInt8, kIq4Nl, "i");
   problem.AddGroups(2, 32, kInt8, kTernary, "t");
   problem.AddGroups(4, 32, kFloat);

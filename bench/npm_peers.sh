@@ -4,7 +4,8 @@
 #   bench/npm_peers.sh [DIR [COMMAND...]]
 #
 # Installs what is missing (third_party/install.sh peers npm_peers), builds compare, and
-# leaves compare_npm.json, compare_narrow.json and, per types, a picture in DIR, out/bench/npm by default.
+# leaves compare_npm.json, compare_narrow.json, compare_low_bits.json and, per types, a
+# picture in DIR, out/bench/npm by default.
 # Where a result of ONNX Runtime differs, as it does without VNNI, whose sums saturate,
 # the line says "differs: saturates", and the time is that with weights of 7 bits.
 # COMMAND is what each measurement runs under (bench/measure.sh). Some ten
@@ -38,8 +39,9 @@ measure() {
   "${prefix[@]}" build/release/bench/compare --types="$types" --cached=yes \
     --shapes="$(IFS=,; echo "${lists[*]}")" --peers=ggml,onednn --rounds=7 \
     --json="$json" --ggml_dir="$ggml_dir"
-  # The other types ONNX Runtime does not have on a processor.
-  if [[ " s8 s8u8 f32 s4g32 s4g128 " = *" $types "* ]]; then
+  # The other types ONNX Runtime does not have on a processor, or (2 bits in groups of
+  # 256) at 0.6 GOP/s.
+  if [[ " s8 s8u8 f32 s4g32 s4g128 s8g32 s2g64 " = *" $types "* ]]; then
     # The system's python is the one that its packages belong to.
     /usr/bin/python3 bench/peers/onnx_models.py --out "$work/$types" \
       --types "$types" "${files[@]/%/.txt}"
@@ -65,4 +67,7 @@ collect compare_npm s8 s8u8 f32
 narrow=(s4g32 s4g128 s8g32 bf16 bf16f32 f16f32 s8 f32)
 for types in "${narrow[@]}"; do measure "$types" llm_decode deep design8; done
 collect compare_narrow "${narrow[@]}"
+low_bits=(s4g32 s4g128 s8g32 s2g64 s2g256 iq4nl mxfp4 nvfp4)
+for types in "${low_bits[@]}"; do measure "$types" low_bits; done
+collect compare_low_bits "${low_bits[@]}"
 /usr/bin/python3 bench/plot.py --out "$out" "$out"/*.json

@@ -6,6 +6,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "bench/level_tables.h"
 #include "ruy_like/float8.h"
 #include "ruy_like/scalar.h"
 
@@ -186,22 +187,38 @@ using I32 = std::int32_t;
 
 // ## Weights with a scale for each group
 
-// The same for all groups, so that the levels are known by the values.
-float GroupScale(const Types& types) {
-  return std::ldexp(1.0f, 1 - types.level_bits);
+// Ternary weights use three codes of four: ggml's quantizers make no others.
+int CodesUsed(const Types& types) { return types.level_bits == 2 ? 3 : 16; }
+
+// A group's first level, the one by which others find its scale.
+int FirstLevel(const Types& types) {
+  if (types.table == nullptr) return types.level_bits == 4 ? -8 : -127;
+  return *std::max_element(
+      types.table, types.table + CodesUsed(types),
+      [](int a, int b) { return std::abs(a) < std::abs(b); });
 }
 
-// Each group's first level is the one by which others find its scale: -8, -127.
+// The same for all groups, so that the levels are known by the values.
+float GroupScale(const Types& types) {
+  return std::ldexp(1.0f, types.table == nullptr
+                              ? 1 - types.level_bits
+                              : -1 - std::ilogb(FirstLevel(types)));
+}
+
 void FillGroups(const Problem& problem, Random* random, Buffer* buffer) {
   const Types& types = *problem.types;
-  const int most = types.level_bits == 4 ? 8 : 127;
+  const int first = FirstLevel(types);
+  const float scale = GroupScale(types);
   float* value = static_cast<float*>(buffer->data());
   for (std::ptrdiff_t row = 0; row < problem.shape.rows; ++row) {
     for (std::ptrdiff_t k = 0; k < problem.shape.depth; ++k) {
-      const int level = k % types.group_size == 0
-                            ? -most
-                            : static_cast<int>(random->Next() >> 32) % most;
-      *value++ = level * GroupScale(types);
+      int level = first;
+      if (k % types.group_size != 0) {
+        const std::uint64_t bits = random->Next() >> 32;
+        level = types.table == nullptr ? static_cast<int>(bits) % first
+                                       : types.table[bits % CodesUsed(types)];
+      }
+      *value++ = static_cast<float>(level) * scale;
     }
   }
 }
@@ -227,10 +244,9 @@ class GroupProblem final : public BoundProblem {
     const std::ptrdiff_t step = 8 / types.level_bits;
     for (std::ptrdiff_t row = 0; row < shape.rows; ++row) {
       for (std::ptrdiff_t k = 0; k < shape.depth; k += step) {
-        int byte = Level(types, row, k);
-        if (step == 2) {
-          byte += 8;
-          if (k + 1 < shape.depth) byte += (Level(types, row, k + 1) + 8) << 4;
+        int byte = 0;
+        for (std::ptrdiff_t i = 0; i < std::min(step, shape.depth - k); ++i) {
+          byte |= Code(types, row, k + i) << (i * types.level_bits);
         }
         levels.push_back(static_cast<std::uint8_t>(byte));
       }
@@ -245,6 +261,7 @@ class GroupProblem final : public BoundProblem {
     weights.bits = types.level_bits;
     weights.group_size = types.group_size;
     weights.levels = levels.data();
+    weights.table = types.table;
     weights.set_scales(scales.data());
     Context context;
     absl::StatusOr<PackedGroupWeights> packed =
@@ -267,9 +284,16 @@ class GroupProblem final : public BoundProblem {
   }
 
  private:
-  int Level(const Types& types, std::ptrdiff_t row, std::ptrdiff_t k) const {
-    return static_cast<int>(lhs_.data()[row * lhs_.layout().cols() + k] /
-                            GroupScale(types));
+  // What GroupWeights::levels has of a weight.
+  int Code(const Types& types, std::ptrdiff_t row, std::ptrdiff_t k) const {
+    const int level = static_cast<int>(
+        lhs_.data()[row * lhs_.layout().cols() + k] / GroupScale(types));
+    if (types.table == nullptr) {
+      return types.level_bits == 4 ? level + 8 : level & 0xff;
+    }
+    return static_cast<int>(
+        std::find(types.table, types.table + CodesUsed(types), level) -
+        types.table);
   }
   absl::Status MulTo(Matrix<float>* dst, Context* context) const {
     if (!status_.ok()) return status_;
@@ -282,12 +306,13 @@ class GroupProblem final : public BoundProblem {
 };
 
 Types GroupTypes(const char* name, const char* description, int level_bits,
-                 std::ptrdiff_t group_size) {
+                 std::ptrdiff_t group_size, const I8* table = nullptr) {
   Types types = {name,         description,  kernels::Family::k8x8,
                  Scalar::kF32, Scalar::kF32, Scalar::kF32};
   types.has_epilogue = false;
   types.level_bits = level_bits;
   types.group_size = group_size;
+  types.table = table;
   return With<GroupProblem>(types);
 }
 
@@ -362,6 +387,17 @@ const std::vector<Types>& AllTypes() {
                  4, 128),
       GroupTypes("s8g32", "8-bit weights in groups of 32, float activations", 8,
                  32),
+      GroupTypes("s2g64", "ternary weights in groups of 64, float activations",
+                 2, 64, kTernary),
+      GroupTypes("s2g256",
+                 "ternary weights in groups of 256, float activations", 2, 256,
+                 kTernary),
+      GroupTypes("iq4nl", "weights by IQ4_NL's table, float activations", 4, 32,
+                 kIq4Nl),
+      GroupTypes("mxfp4", "weights of E2M1 in groups of 32, float activations",
+                 4, 32, kE2M1),
+      GroupTypes("nvfp4", "weights of E2M1 in groups of 16, float activations",
+                 4, 16, kE2M1),
   };
   return types;
 }

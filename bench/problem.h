@@ -48,10 +48,12 @@ struct Types {
   // Float products only: whether they have a bias and a clamp.
   bool has_epilogue = true;
   // Weights with a scale of 16 bits for each group: bits of a level, levels of
-  // a group. Their values are the lhs, as floats, row-major; they are packed
-  // ahead in any case.
+  // a group, and the values of codes or null (GroupWeights::table). The
+  // weights' values are the lhs, as floats, row-major; they are packed ahead in
+  // any case.
   int level_bits = 0;
   std::ptrdiff_t group_size = 0;
+  const std::int8_t* table = nullptr;
 };
 
 // All of them.

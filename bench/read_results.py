@@ -37,7 +37,9 @@ TYPE_NAMES = {
     "s8s16": "int8 x int16", "f32": "f32", "f32plain": "f32, no bias",
     "bf16": "bf16", "bf16f32": "bf16 x f32", "f16f32": "f16 x f32",
     "s4g32": "4 bits, G = 32", "s4g128": "4 bits, G = 128",
-    "s8g32": "8 bits, G = 32"
+    "s8g32": "8 bits, G = 32", "s2g64": "ternary, G = 64",
+    "s2g256": "ternary, G = 256", "iq4nl": "IQ4_NL", "mxfp4": "MXFP4",
+    "nvfp4": "NVFP4"
 }
 
 Case = collections.namedtuple(

@@ -1,6 +1,6 @@
-// ggml, of llama.cpp: float products, int8 weights as q8_0, and weights of 4
-// and 8 bits with a scale for each 32 (q4_0, q8_0) or of 16-bit floats, by
-// floats.
+// ggml, of llama.cpp: float products, int8 weights as q8_0, and by floats
+// weights with group scales, of 2 bits (q2_0, tq2_0), 4 (q4_0, iq4_nl, mxfp4,
+// nvfp4) and 8 (q8_0), or of 16-bit floats.
 //
 // Its shared libraries are opened at run time, from the folder that
 // RUY_LIKE_BENCH_GGML_DIR names (compare --ggml_dir), since they come without
@@ -40,7 +40,9 @@ struct InitParams {  // ggml_init_params
   void* mem_buffer;
   bool no_alloc;
 };
-constexpr int kF32 = 0, kF16 = 1, kQ40 = 2, kQ80 = 8, kBF16 = 30;  // ggml_type
+// ggml_type
+constexpr int kF32 = 0, kF16 = 1, kQ40 = 2, kQ80 = 8, kIQ4NL = 20, kBF16 = 30,
+              kTQ20 = 35, kMXFP4 = 39, kNVFP4 = 40, kQ20 = 42;
 constexpr int kCpuDevice = 0;  // ggml_backend_dev_type
 
 struct Ggml {
@@ -58,6 +60,7 @@ struct Ggml {
                                 std::int64_t start, std::int64_t rows,
                                 std::int64_t cols, const float* importance);
   std::size_t (*row_size)(int type, std::int64_t count);
+  std::int64_t (*block_size)(int type);
   const char* (*version)();
   void* (*alloc_tensors)(void* context, void* backend);
   void (*buffer_free)(void* buffer);
@@ -93,6 +96,7 @@ bool FindBase(void* base, Ggml* g) {
          Find(base, "ggml_graph_overhead", &g->graph_overhead) &&
          Find(base, "ggml_quantize_chunk", &g->quantize_chunk) &&
          Find(base, "ggml_row_size", &g->row_size) &&
+         Find(base, "ggml_blck_size", &g->block_size) &&
          Find(base, "ggml_version", &g->version) &&
          Find(base, "ggml_backend_alloc_ctx_tensors", &g->alloc_tensors) &&
          Find(base, "ggml_backend_buffer_free", &g->buffer_free) &&
@@ -161,9 +165,23 @@ int WeightType(PeerTypes types) {
     case PeerTypes::kS8:
     case PeerTypes::kS8G32:
       return kQ80;
+    case PeerTypes::kS2G64:
+      return kQ20;
+    case PeerTypes::kS2G256:
+      return kTQ20;
+    case PeerTypes::kIQ4NL:
+      return kIQ4NL;
+    case PeerTypes::kMXFP4:
+      return kMXFP4;
+    case PeerTypes::kNVFP4:
+      return kNVFP4;
     default:
       return -1;
   }
+}
+
+bool HasBlocks(int type) {
+  return type != kF32 && type != kF16 && type != kBF16;
 }
 
 class GgmlRunner final : public PeerRunner {
@@ -182,7 +200,7 @@ class GgmlRunner final : public PeerRunner {
     ggml_.build_forward_expand(graph_, dst_);
     buffer_ = ggml_.alloc_tensors(context_, ggml_.backend);
     const std::size_t weight_bytes = rows * ggml_.row_size(type, depth);
-    if (type != kQ40 && type != kQ80) {
+    if (!HasBlocks(type)) {
       ggml_.tensor_set(weights, problem.lhs, 0, weight_bytes);
     } else {
       std::vector<float> floats;
@@ -254,9 +272,9 @@ class GgmlRunner final : public PeerRunner {
 // host brings a pool. Nothing is packed beforehand, but weights are quantized.
 PeerRunner* Prepare(const PeerProblem& problem) {
   const int type = WeightType(problem.types);
-  const bool has_blocks = type == kQ40 || type == kQ80;
   if (Library() == nullptr || problem.threads > 1 || !HasUsualOrders(problem) ||
-      type < 0 || (has_blocks && problem.depth % 32 != 0)) {
+      type < 0 ||
+      (HasBlocks(type) && problem.depth % Library()->block_size(type) != 0)) {
     return nullptr;
   }
   return new GgmlRunner(Library(), problem);

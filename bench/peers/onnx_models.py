@@ -16,9 +16,9 @@ loop. Rows of ours are columns there: activations (columns x depth) times weight
   VNNI, the runtime adds up pairs of products in 16 bits, which saturate with weights
   of 8.
 
-  s4g32, s4g128
-         MatMulNBits of float activations and 4-bit weights with a scale for each
-         group, accuracy level 4: the runtime quantizes activations to int8
+  s4g32, s4g128, s8g32, s2g64
+         MatMulNBits of float activations and weights of 4, 8 or 2 bits with a scale
+         for each group, accuracy level 4: the runtime quantizes activations to int8
 
 Weights come from fill(), which onnxruntime.js has, too, and checks results by.
 Needs Debian's python3-onnx.
@@ -41,26 +41,33 @@ def fill(count):
   return (mixed >> np.uint32(24)).astype(np.uint8).view(np.int8)
 
 
-def group_product(group, rows, depth):
-  """4-bit weights: the low bits of fill(), row by row of ours."""
-  levels = fill(depth * rows).reshape(depth, rows).T & 15
+def group_product(bits, group, rows, depth):
+  """Weights of a few bits: the low bits of fill(), row by row of ours."""
+  levels = fill(depth * rows).reshape(depth, rows).T.view(np.uint8)
+  levels = levels & np.uint8((1 << bits) - 1)
   padded = -(-depth // group) * group
-  # Levels that are not there are 8, which stands for 0.
-  levels = np.pad(levels, ((0, 0), (0, padded - depth)), constant_values=8)
-  levels = levels.astype(np.uint8).reshape(rows, padded // group, group)
-  packed = levels[..., 0::2] | levels[..., 1::2] << 4
+  # Levels that are not there are the middle ones, which stand for 0.
+  levels = np.pad(levels, ((0, 0), (0, padded - depth)),
+                  constant_values=1 << (bits - 1))
+  levels = levels.reshape(rows, padded // group, group)
+  step = 8 // bits
+  packed = np.zeros((rows, padded // group, group // step), np.uint8)
+  for i in range(step):
+    packed |= levels[..., i::step] << (i * bits)
   scales = np.repeat(1 + np.arange(rows) % 8, padded // group)
   node = helper.make_node(
       "MatMulNBits", ["x", "w", "scales"], ["y"], domain="com.microsoft",
-      K=depth, N=rows, bits=4, block_size=group, accuracy_level=4)
-  return (node, {"w": packed, "scales": scales.astype(np.float32) / np.float32(64)},
+      K=depth, N=rows, bits=bits, block_size=group, accuracy_level=4)
+  scale = np.float32(1 << (bits + 2))
+  return (node, {"w": packed, "scales": scales.astype(np.float32) / scale},
           TensorProto.FLOAT)
 
 
 def product(types, rows, depth, seven_bits):
   """The node and its constants."""
-  if types.startswith("s4g"):
-    return group_product(int(types[3:]), rows, depth)
+  if "g" in types:
+    bits, group = types[1:].split("g")
+    return group_product(int(bits), int(group), rows, depth)
   weights = fill(depth * rows).reshape(depth, rows)
   if types == "f32":
     weights = weights.astype(np.float32) / np.float32(128)

@@ -34,16 +34,24 @@ function fill(count) {
   return bytes;
 }
 
+// Weights of few bits, by floats.
+function hasGroups(model) {
+  return model.types.includes('g');
+}
+
 // What the runtime should have for a row and column of ours.
 function expected(model, shift, weights, x, row, col) {
   const zero = model.types === 's8u8' ? 128 : 0;
-  const groups = model.types.startsWith('s4g');
+  // Bits of a weight in groups, or 0.
+  const bits = hasGroups(model) ? Number(model.types[1]) : 0;
+  const codes = 1 << bits;
   let sum = 0;
   for (let k = 0; k < model.depth; ++k) {
     const byte = weights[k * model.rows + row] >> shift;
-    sum += (groups ? (byte & 15) - 8 : byte) * (x[col * model.depth + k] - zero);
+    sum += (bits > 0 ? (byte & codes - 1) - codes / 2 : byte) *
+        (x[col * model.depth + k] - zero);
   }
-  if (groups) return sum * (1 + row % 8) / 64;
+  if (bits > 0) return sum * (1 + row % 8) / (4 * codes);
   if (model.types === 'f32') return sum / 128;
   const value =
       Math.round(sum * (1 + row % 8) / 1024 / Math.sqrt(model.depth)) + zero;
@@ -59,7 +67,7 @@ function difference(model, shift, x, dst) {
     const got = dst[col * model.rows + row];
     // Activations are whole numbers up to 128; those of groups are rounded.
     const tolerance = model.types === 'f32' ? 1e-4 * model.depth :
-        model.types.startsWith('s4g')       ? 4 * Math.sqrt(model.depth) :
+        hasGroups(model)                    ? 4 * Math.sqrt(model.depth) :
                                               1;
     if (!(Math.abs(want - got) <= tolerance)) {
       return `${got} at ${row}, ${col}, not ${want}`;
@@ -69,12 +77,10 @@ function difference(model, shift, x, dst) {
 }
 
 const kinds = {
-  f32: ['float32', Float32Array],
   s8: ['int8', Int8Array],
   s8u8: ['uint8', Uint8Array],
-  s4g32: ['float32', Float32Array],
-  s4g128: ['float32', Float32Array],
 };
+const floats = ['float32', Float32Array];
 
 // The seconds of a product, and in what way its result differs, if it does.
 async function measure(model, threads, shift = 0) {
@@ -82,7 +88,7 @@ async function measure(model, threads, shift = 0) {
   const session = await ort.InferenceSession.create(
       path.join(models, file),
       {intraOpNumThreads: threads, interOpNumThreads: 1});
-  const [kind, Elements] = kinds[model.types];
+  const [kind, Elements] = kinds[model.types] || floats;
   const x = new Elements(fill(model.cols * model.depth));
   const feeds = {
     x: new ort.Tensor(kind, x, [model.cols, model.depth]),

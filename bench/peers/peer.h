@@ -27,7 +27,12 @@ enum class PeerTypes {
   kF16F32,
   kS4G32,  // weights that are values of 4 bits with a scale for each 32
   kS4G128,
-  kS8G32
+  kS8G32,
+  kS2G64,  // ternary
+  kS2G256,
+  kIQ4NL,
+  kMXFP4,
+  kNVFP4
 };
 
 // The product of problem.h, or a batch that lies one after the other, without
