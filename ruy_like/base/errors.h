@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "absl/base/attributes.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
@@ -32,6 +33,29 @@ namespace ruy_like {
 template <typename... Parts>
 absl::Status Invalid(const Parts&... parts) {
   return absl::InvalidArgumentError(absl::StrCat(parts...));
+}
+
+// The same for checks of each product, which are inlined: wording must not cost
+// one of a few elements much.
+#define RUY_LIKE_INLINE ABSL_ATTRIBUTE_ALWAYS_INLINE inline
+template <typename... Parts>
+ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status Wrong(
+    const Parts&... parts) {
+  return Invalid(parts...);
+}
+
+// "unknown <what> <number>" for an enumerator beyond `last`, the last one.
+template <typename Enum>
+RUY_LIKE_INLINE absl::Status CheckEnum(const char* what, Enum value,
+                                       Enum last) {
+  return value <= last ? absl::OkStatus()
+                       : Wrong("unknown ", what, " ", static_cast<int>(value));
+}
+
+// An error with `parts` in front of its message.
+template <typename... Parts>
+absl::Status WithPrefix(const absl::Status& status, const Parts&... parts) {
+  return absl::Status(status.code(), absl::StrCat(parts..., status.message()));
 }
 
 }  // namespace ruy_like

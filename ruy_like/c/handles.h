@@ -98,16 +98,6 @@ rl_status Call(std::initializer_list<Pointer> pointers,
   return status.ok() ? RL_OK : StoreError(status);
 }
 
-// The way of every product is inlined, and the wording of errors is not: it
-// must not cost a product of a few elements much.
-#define RUY_LIKE_INLINE ABSL_ATTRIBUTE_ALWAYS_INLINE inline
-
-template <typename... Parts>
-ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status Wrong(
-    const Parts&... parts) {
-  return Invalid(parts...);
-}
-
 // A new handle of `arguments`.
 template <typename T, typename... Arguments>
 absl::Status Make(T** handle, const Arguments&... arguments) {

@@ -20,7 +20,6 @@
 #include "absl/base/optimization.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ruy_like/base/errors.h"
@@ -629,8 +628,7 @@ rl_status rl_mul_group(const rl_product* products, ptrdiff_t count,
     for (std::ptrdiff_t i = 0; i < count; ++i) {
       const absl::Status status = ReadProduct(&products[i], &calls);
       if (!status.ok()) {
-        return absl::Status(
-            status.code(), absl::StrCat("product ", i, ": ", status.message()));
+        return WithPrefix(status, "product ", i, ": ");
       }
     }
     return internal::MulGroupErased(

@@ -193,7 +193,7 @@ absl::Status CheckOthers(const Experts& experts, std::int8_t* max_exponent) {
     absl::Status status = Validate(call, &exponent);
     *max_exponent = std::max(*max_exponent, exponent);
     if (status.ok()) status = CheckGroups(experts, call);
-    if (!status.ok()) return OfProduct("expert", expert, status);
+    if (!status.ok()) return WithPrefix(status, "expert ", expert, ": ");
   }
   return absl::OkStatus();
 }
@@ -414,7 +414,7 @@ absl::Status ValidateAndMulExperts(Experts* experts, Context* context) {
   std::int8_t max_exponent;
   absl::Status status = Validate(experts->first, &max_exponent);
   if (status.ok()) status = CheckGroups(*experts, experts->first);
-  if (!status.ok()) return OfProduct("expert", 0, status);
+  if (!status.ok()) return WithPrefix(status, "expert 0: ");
   RUY_LIKE_RETURN_IF_ERROR(CheckRouting(experts));
   RUY_LIKE_RETURN_IF_ERROR(CheckSettings(*experts));
   RUY_LIKE_RETURN_IF_ERROR(CheckOthers(*experts, &max_exponent));

@@ -92,13 +92,9 @@ struct Packing {
 absl::Status PlanPacking(const ErasedMatrix& matrix, Side side,
                          const PackOptions& options, Path permitted,
                          Packing* packing) {
-  if (side != Side::kLhs && side != Side::kRhs) {
-    return Invalid("unknown side ", static_cast<int>(side));
-  }
-  if (options.dst_order != Order::kColMajor &&
-      options.dst_order != Order::kRowMajor) {
-    return Invalid("unknown dst_order ", static_cast<int>(options.dst_order));
-  }
+  RUY_LIKE_RETURN_IF_ERROR(CheckEnum("side", side, Side::kRhs));
+  RUY_LIKE_RETURN_IF_ERROR(
+      CheckEnum("dst_order", options.dst_order, Order::kRowMajor));
   RUY_LIKE_RETURN_IF_ERROR(
       ValidateOperand("matrix", matrix, /*needs_data=*/false));
   Family family;
@@ -305,8 +301,6 @@ absl::Status CheckData(const PackedSide& side, std::uint64_t expected) {
 
 PackedOperandOr ReadImage(const void* data, std::size_t bytes, Scalar scalar,
                           VerifyChecksum verify) {
-  if (data == nullptr) return NullArgument("data");
-  RUY_LIKE_RETURN_IF_ERROR(CheckImageAlignment(data));
   ImageHeader header;
   RUY_LIKE_RETURN_IF_ERROR(ReadImageHeader(data, bytes, &header));
   if (header.scalar != scalar) {

@@ -53,15 +53,6 @@ std::string Describe(const char* name, const ErasedMatrix& matrix) {
 constexpr std::ptrdiff_t kMaxPad = sizeof(std::ptrdiff_t) < 8 ? 8 : 4096;
 constexpr std::ptrdiff_t kMaxScalarBytes = 8;
 
-// Finding what is wrong is done for every call, and must not cost one of a few
-// elements much: it is inlined, and the wording is not.
-#define RUY_LIKE_INLINE ABSL_ATTRIBUTE_ALWAYS_INLINE inline
-
-template <typename... Parts>
-ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status Wrong(
-    const Parts&... parts) {
-  return Invalid(parts...);
-}
 template <typename... Parts>
 ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status WrongMatrix(
     const char* name, const ErasedMatrix& matrix, const Parts&... parts) {
@@ -601,9 +592,8 @@ absl::Status ValidatePostOps(const MulCall& call) {
         Describe("dst", call.dst),
         call.family == Family::kF64 ? " of a product in double" : "");
   }
-  if (ops.activation > Activation::kHardSwish) {
-    return Invalid("unknown activation ", static_cast<int>(ops.activation));
-  }
+  RUY_LIKE_RETURN_IF_ERROR(
+      CheckEnum("activation", ops.activation, Activation::kHardSwish));
   const std::ptrdiff_t slopes =
       static_cast<std::ptrdiff_t>(ops.slope_perchannel.size());
   if (slopes != 0 && slopes != ChannelsOf(call)) {
@@ -623,10 +613,8 @@ absl::Status ValidateGroups(const MulCall& call) {
                    " has zero point ", activations.zero_point,
                    ": use activation_zero_points");
   }
-  if (call.activation_scales > ActivationScales::kPerGroup) {
-    return Invalid("unknown quantize ",
-                   static_cast<int>(call.activation_scales));
-  }
+  RUY_LIKE_RETURN_IF_ERROR(CheckEnum("quantize", call.activation_scales,
+                                     ActivationScales::kPerGroup));
   if (activations.scalar != Scalar::kI8 &&
       (call.lhs_scale_perrow != nullptr || call.rhs_scale_percol != nullptr ||
        call.activation_zero_points != nullptr)) {
@@ -707,18 +695,12 @@ RUY_LIKE_HOT absl::Status Validate(const MulCall& call,
   RUY_LIKE_RETURN_IF_ERROR(CheckPromises("lhs", lhs));
   RUY_LIKE_RETURN_IF_ERROR(CheckPromises("rhs", rhs));
   RUY_LIKE_RETURN_IF_ERROR(CheckZeroPoint("dst", dst, /*is_operand=*/false));
-  if (call.channel_dimension > ChannelDimension::kCol) {
-    return Invalid("unknown channel dimension ",
-                   static_cast<int>(call.channel_dimension));
-  }
-  if (call.float_sums > FloatSums::kOfContext) {
-    return Invalid("unknown order of float sums ",
-                   static_cast<int>(call.float_sums));
-  }
-  if (call.rounding > MultiplierRounding::kFloat) {
-    return Invalid("unknown multiplier rounding ",
-                   static_cast<int>(call.rounding));
-  }
+  RUY_LIKE_RETURN_IF_ERROR(CheckEnum(
+      "channel dimension", call.channel_dimension, ChannelDimension::kCol));
+  RUY_LIKE_RETURN_IF_ERROR(
+      CheckEnum("order of float sums", call.float_sums, FloatSums::kOfContext));
+  RUY_LIKE_RETURN_IF_ERROR(CheckEnum("multiplier rounding", call.rounding,
+                                     MultiplierRounding::kFloat));
   // False for NaN too; unlike the operator, without raising an exception.
   if (!std::islessequal(call.clamp_min, call.clamp_max)) {
     return ClampError(call);

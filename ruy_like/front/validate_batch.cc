@@ -160,12 +160,6 @@ absl::Status ValidateMixedBatch(const MulCall& call, const Batch& batch) {
 
 }  // namespace
 
-absl::Status OfProduct(const char* kind, ptrdiff_t number,
-                       const absl::Status& status) {
-  return absl::Status(status.code(),
-                      absl::StrCat(kind, " ", number, ": ", status.message()));
-}
-
 void MoveCall(const MulCall& first, const Batch& batch, ptrdiff_t product,
               MulCall* call) {
   const Addresses at =
@@ -194,7 +188,7 @@ absl::Status ValidateBatch(const MulCall& call, const Batch& batch,
         batch.count, " times ", batch.outer_count, " products overflow"));
   }
   absl::Status status = Validate(call, max_exponent);
-  if (!status.ok()) return OfProduct("product", 0, status);
+  if (!status.ok()) return WithPrefix(status, "product 0: ");
   status = ValidateStrides(call, batch);
   if (!status.ok()) return status;
   if (IsEmpty(call.dst.layout) || products == 1) return status;
@@ -221,7 +215,7 @@ absl::Status ValidateGroup(GroupCall* calls, ptrdiff_t count,
   for (ptrdiff_t i = 0; i < count; ++i) {
     const MulCall& call = calls[i].call;
     absl::Status status = Validate(call, &calls[i].max_exponent);
-    if (!status.ok()) return OfProduct("product", i, status);
+    if (!status.ok()) return WithPrefix(status, "product ", i, ": ");
     if (!IsEmpty(call.dst.layout)) scratch[spans++] = {SpanOf(call.dst), i};
   }
   DstSpan* const end = scratch + spans;

@@ -30,10 +30,6 @@ absl::Status ValidateBatch(const MulCall& call, const Batch& batch,
 void MoveCall(const MulCall& first, const Batch& batch, std::ptrdiff_t product,
               MulCall* call);
 
-// The status of one product, or of an expert, with its number.
-absl::Status OfProduct(const char* kind, std::ptrdiff_t number,
-                       const absl::Status& status);
-
 // A product of a group, and Validate's bound.
 struct GroupCall {
   MulCall call;

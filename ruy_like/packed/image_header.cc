@@ -44,6 +44,8 @@ absl::Status CheckImageAlignment(const void* image) {
 
 absl::Status ReadImageHeader(const ImageKind& kind, const void* image,
                              std::size_t bytes, void* header) {
+  if (image == nullptr) return Invalid("data is null");
+  RUY_LIKE_RETURN_IF_ERROR(CheckImageAlignment(image));
   if (bytes < kImageHeaderBytes) {
     return absl::DataLossError(
         absl::StrCat("truncated: ", bytes, " bytes are less than a header"));

@@ -42,8 +42,8 @@ absl::Status CheckImageAlignment(const void* image);
 
 // Copies the header of an image of `bytes` bytes and checks it. DataLoss if
 // there are fewer bytes than a header has, or it is damaged; InvalidArgument
-// for what is no image of the kind; FailedPrecondition for another version or
-// byte order.
+// for null, a misaligned pointer or what is no image of the kind;
+// FailedPrecondition for another version or byte order.
 absl::Status ReadImageHeader(const ImageKind& kind, const void* image,
                              std::size_t bytes, void* header);
 

@@ -307,8 +307,7 @@ absl::StatusOr<Calibration> Load(const std::string& path, const Parse& parse) {
   RUY_LIKE_ASSIGN_OR_RETURN(const auto text, ReadFile(path));
   absl::StatusOr<Calibration> calibration = parse(text);
   if (calibration.ok()) return calibration;
-  return absl::Status(calibration.status().code(),
-                      absl::StrCat(path, ": ", calibration.status().message()));
+  return WithPrefix(calibration.status(), path, ": ");
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ class InputChannels final {
         fits = layout_.rows() == channels_;
         break;
       default:
-        return UnknownError("channel columns", static_cast<int>(columns_));
+        return Invalid("unknown channel columns ", static_cast<int>(columns_));
     }
     if (fits) return absl::OkStatus();
     return Invalid("weights of ", layout_.rows(), "x", layout_.cols(),

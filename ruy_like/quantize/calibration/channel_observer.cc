@@ -121,9 +121,7 @@ absl::StatusOr<std::vector<QuantParams>> ChannelObserver::ChooseParams(
       const absl::StatusOr<QuantParams> one =
           channels_[c].ChooseParams(options);
       if (!one.ok()) {
-        return absl::Status(
-            one.status().code(),
-            absl::StrCat("channel ", c, ": ", one.status().message()));
+        return WithPrefix(one.status(), "channel ", c, ": ");
       }
       params.push_back(*one);
     }

@@ -262,10 +262,8 @@ absl::StatusOr<std::vector<EqLayerResult>> EqSearchNetwork(
       }
       auto result = SearchLayer(layer, of_layer, context, &exact, &quantized);
       if (!result.ok()) {
-        return absl::Status(
-            result.status().code(),
-            absl::StrCat("layer ", results.size(), " (", layer.name,
-                         "): ", result.status().message()));
+        return WithPrefix(result.status(), "layer ", results.size(), " (",
+                          layer.name, "): ");
       }
       results.push_back(*std::move(result));
     }

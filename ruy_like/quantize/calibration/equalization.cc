@@ -28,8 +28,8 @@ absl::Status CheckOptions(const EqualizeOptions& options) {
   if (options.max_rounds < 1) {
     return Invalid("max_rounds is ", options.max_rounds, ", must be positive");
   }
-  return qi::CheckEnum("scale rounding", options.scale_rounding,
-                       ScaleRounding::kPowerOfTwo);
+  return CheckEnum("scale rounding", options.scale_rounding,
+                   ScaleRounding::kPowerOfTwo);
 }
 
 absl::Status CheckLayer(const EqualizedLayer& layer, std::size_t l) {

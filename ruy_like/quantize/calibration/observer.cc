@@ -46,7 +46,7 @@ qi::ObserveScale ScaleOf(const ObserverState& state) {
 
 absl::Status ValidateOptions(const CalibrationOptions& options) {
   RUY_LIKE_RETURN_IF_ERROR(qi::CheckRange("bits", options.bits, 2, 16));
-  return qi::CheckEnum("scheme", options.scheme, QuantScheme::kAffineUnsigned);
+  return CheckEnum("scheme", options.scheme, QuantScheme::kAffineUnsigned);
 }
 
 // ## Which states an Observer can have
@@ -481,8 +481,8 @@ absl::StatusOr<float> Observer::Threshold(
         return AciqThreshold(options.method,
                              one_sided ? options.bits + 1 : options.bits);
     }
-    return qi::UnknownError("calibration method",
-                            static_cast<int>(options.method));
+    return Invalid("unknown calibration method ",
+                   static_cast<int>(options.method));
   });
 }
 
@@ -501,7 +501,7 @@ absl::StatusOr<QuantParams> Observer::ChooseParams(
       case QuantScheme::kAffineUnsigned:
         return ChooseAffine(lo, hi, 0, (1 << options.bits) - 1);
     }
-    return qi::UnknownError("scheme", static_cast<int>(options.scheme));
+    return Invalid("unknown scheme ", static_cast<int>(options.scheme));
   });
 }
 

@@ -72,10 +72,6 @@ std::int32_t HighestOf(Scalar scalar) {
       (std::int64_t{1} << (InfoOf(scalar).bits - (is_signed ? 1 : 0))) - 1);
 }
 
-absl::Status UnknownError(const char* what, int number) {
-  return Invalid("unknown ", what, " ", number);
-}
-
 bool IsFloat(double number) {
   return std::abs(number) <= std::numeric_limits<float>::max();
 }

@@ -23,15 +23,6 @@
 
 namespace ruy_like::quantize_internal {
 
-// "unknown <what> <number>".
-absl::Status UnknownError(const char* what, int number);
-// An enumerator, of which `last` is the last one.
-template <typename Enum>
-absl::Status CheckEnum(const char* what, Enum value, Enum last) {
-  if (value <= last) return absl::OkStatus();
-  return UnknownError(what, static_cast<int>(value));
-}
-
 // ## Numbers
 
 // The bounds of an integer type.

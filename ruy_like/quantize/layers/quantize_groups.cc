@@ -535,7 +535,7 @@ Result QuantizeGroups(const Matrix<float>& weights, int bits,
   return CatchNoMemory([&]() -> Result {
     RUY_LIKE_RETURN_IF_ERROR(qi::CheckOperand("weights", qi::Erase(weights)));
     RUY_LIKE_RETURN_IF_ERROR(
-        qi::CheckEnum("search", search, GroupScaleSearch::kMse));
+        CheckEnum("search", search, GroupScaleSearch::kMse));
     const std::ptrdiff_t rows = weights.layout().rows();
     const std::ptrdiff_t depth = weights.layout().cols();
     // 0: a row is one group.
@@ -587,7 +587,7 @@ Result ImportGgml(GgmlType type, const void* blocks, std::size_t bytes,
                   std::ptrdiff_t rows, std::ptrdiff_t depth) {
   const ScopedFloatState float_state(FloatState::kDefault);
   return CatchNoMemory([&]() -> Result {
-    RUY_LIKE_RETURN_IF_ERROR(qi::CheckEnum("type", type, GgmlType::kNVFP4));
+    RUY_LIKE_RETURN_IF_ERROR(CheckEnum("type", type, GgmlType::kNVFP4));
     return ImportBlocks(kGgmlFormats[static_cast<int>(type)], blocks, bytes,
                         rows, depth);
   });
@@ -606,7 +606,7 @@ Result ImportGptq(const std::int32_t* qweight, const Float16* scales,
     RUY_LIKE_RETURN_IF_ERROR(
         CheckWords(qweight, scales, qzeros, rows, depth, group_size));
     RUY_LIKE_RETURN_IF_ERROR(
-        qi::CheckEnum("zero_points", zero_points, GptqZeroPoints::kV1Words));
+        CheckEnum("zero_points", zero_points, GptqZeroPoints::kV1Words));
     auto order = OrderByGroup(g_idx, depth, group_size);
     if (!order.ok()) return order.status();
     Result groups = ImportWords(

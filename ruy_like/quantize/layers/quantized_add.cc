@@ -340,7 +340,7 @@ absl::StatusOr<Add8p8To8Result> QuantizedAdd8p8To8(
       case AddRange::kTight:
         return AddTight(operands, full, options.guess, c);
     }
-    return qi::UnknownError("AddRange", static_cast<int>(options.range));
+    return Invalid("unknown AddRange ", static_cast<int>(options.range));
   });
 }
 

@@ -38,8 +38,8 @@ absl::StatusOr<QuantParams> ChooseSymmetric(float absmax, int bits,
       return Invalid("absmax is ", absmax, ", must be finite and at least 0");
     }
     RUY_LIKE_RETURN_IF_ERROR(qi::CheckRange("bits", bits, 2, 16));
-    RUY_LIKE_RETURN_IF_ERROR(qi::CheckEnum("rounding of scales", rounding,
-                                           ScaleRounding::kPowerOfTwo));
+    RUY_LIKE_RETURN_IF_ERROR(
+        CheckEnum("rounding of scales", rounding, ScaleRounding::kPowerOfTwo));
     QuantParams params;
     params.qmax = (1 << (bits - 1)) - 1;
     params.qmin = -params.qmax;
@@ -63,7 +63,7 @@ absl::StatusOr<QuantParams> ChooseAffine(float lo, float hi, int qmin, int qmax,
                      "], must be finite and in order");
     }
     RUY_LIKE_RETURN_IF_ERROR(
-        qi::CheckEnum("rounding", rounding, Rounding::kHalfToEven));
+        CheckEnum("rounding", rounding, Rounding::kHalfToEven));
     if (qmin >= qmax || qmin < -kLargestBound || qmax > kLargestBound) {
       return Invalid("qmin is ", qmin, ", qmax is ", qmax,
                      ", must be in order and within 2^23 of 0");
