@@ -11,6 +11,9 @@ namespace {
 
 using std::ptrdiff_t;
 
+// Bytes per ns from beyond L2, a few times as many from within.
+constexpr double kBytesPerNs = 50;
+
 struct Caches {
   ptrdiff_t l1d, l2, l3;
 };
@@ -209,14 +212,12 @@ class CostModel {
  public:
   CostModel(const BlockMapParams& params, const BlockMap& map, const Grid& grid)
       : params_(params), map_(map), grid_(grid) {
-    // Bytes per ns from beyond L2, read once per block; packing costs the same
-    // again.
-    constexpr double kBytesPerNs = 50;
     constexpr double kLaunchNs = 50;
     // A word that another core has changed: 50 ns under one L3, twice that
     // beyond.
     constexpr double kDrawNs = 100;
     const double rate = MacsPerNs(params);
+    // Read once per block; packing costs the same again.
     const auto read = [&](double element_bytes, bool is_packed_here) {
       return rate / kBytesPerNs * element_bytes * (is_packed_here ? 2 : 1);
     };
@@ -400,9 +401,7 @@ double EstimateNs(const BlockMapParams& params) {
   const double cols = static_cast<double>(params.cols);
   const double depth = static_cast<double>(params.depth);
   const double multiply_ns = rows * cols * depth / MacsPerNs(params);
-  // With few columns or rows, reading the operands is what takes the time:
-  // some 25 bytes per ns beyond L2, a few times that within.
-  constexpr double kBytesPerNs = 50;
+  // With few columns or rows, reading the operands is what takes the time.
   const double bytes = depth * (rows * params.lhs_element_bytes +
                                 cols * params.rhs_element_bytes);
   return std::max(multiply_ns, bytes / kBytesPerNs);
