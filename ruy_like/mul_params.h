@@ -59,6 +59,24 @@ enum ChannelArrayIndex {
 };
 constexpr std::ptrdiff_t kUnknownLength = -1;
 
+// One of them as it is set: a pointer, or a span (or what converts to one).
+template <typename T>
+struct ChannelArray {
+  ChannelArray(const T* pointer = nullptr) : data(pointer) {}  // NOLINT
+  template <
+      typename Values,
+      typename = std::enable_if_t<
+          std::is_convertible<const Values&, absl::Span<const T>>::value &&
+          !std::is_array<Values>::value>>
+  ChannelArray(const Values& values)  // NOLINT
+      : data(absl::Span<const T>(values).data()),
+        length(
+            static_cast<std::ptrdiff_t>(absl::Span<const T>(values).size())) {}
+
+  const T* data;
+  std::ptrdiff_t length = kUnknownLength;
+};
+
 }  // namespace internal
 
 // How sums become a quantized dst. By fixed-point multipliers: kOnce, as
@@ -119,15 +137,8 @@ class MulParams final {
       typename std::conditional<kScaled, DstScalar, AccumScalar>::type;
 
   // One value per channel, or null for none.
-  const BiasScalar* bias() const { return bias_; }
-  void set_bias(const BiasScalar* bias) {
-    bias_ = bias;
-    ForgetLength(internal::kBiasArray);
-  }
-  void set_bias(absl::Span<const BiasScalar> bias) {
-    bias_ = bias.data();
-    SetLength(internal::kBiasArray, bias.size());
-  }
+  const BiasScalar* bias() const { return bias_.data; }
+  void set_bias(internal::ChannelArray<BiasScalar> values) { bias_ = values; }
 
   ChannelDimension channel_dimension() const { return channel_dimension_; }
   void set_channel_dimension(ChannelDimension value) {
@@ -165,33 +176,23 @@ class MulParams final {
   // One multiplier per channel: both arrays or neither; Mul returns an error
   // when one of them is missing. A scalar setter resets its array.
   const std::int32_t* multiplier_fixedpoint_perchannel() const {
-    return multiplier_fixedpoint_perchannel_;
+    return multiplier_fixedpoint_perchannel_.data;
   }
   const int* multiplier_exponent_perchannel() const {
-    return multiplier_exponent_perchannel_;
-  }
-  void set_multiplier_fixedpoint_perchannel(const std::int32_t* values) {
-    static_assert(kQuantized, "multipliers are for quantized dst");
-    multiplier_fixedpoint_perchannel_ = values;
-    ForgetLength(internal::kFixedPointArray);
+    return multiplier_exponent_perchannel_.data;
   }
   void set_multiplier_fixedpoint_perchannel(
-      absl::Span<const std::int32_t> values) {
-    set_multiplier_fixedpoint_perchannel(values.data());
-    SetLength(internal::kFixedPointArray, values.size());
+      internal::ChannelArray<std::int32_t> values) {
+    static_assert(kQuantized, "multipliers are for quantized dst");
+    multiplier_fixedpoint_perchannel_ = values;
   }
-  void set_multiplier_exponent_perchannel(const int* values) {
+  void set_multiplier_exponent_perchannel(internal::ChannelArray<int> values) {
     static_assert(kQuantized, "multipliers are for quantized dst");
     multiplier_exponent_perchannel_ = values;
-    ForgetLength(internal::kExponentArray);
-  }
-  void set_multiplier_exponent_perchannel(absl::Span<const int> values) {
-    set_multiplier_exponent_perchannel(values.data());
-    SetLength(internal::kExponentArray, values.size());
   }
   bool perchannel() const {
-    return multiplier_fixedpoint_perchannel_ != nullptr ||
-           multiplier_exponent_perchannel_ != nullptr;
+    return multiplier_fixedpoint_perchannel_.data != nullptr ||
+           multiplier_exponent_perchannel_.data != nullptr;
   }
 
   MultiplierRounding multiplier_rounding() const { return rounding_; }
@@ -207,39 +208,25 @@ class MulParams final {
   // NaN and infinities too (in a quantized dst clamp_min stands for NaN).
   float lhs_scale() const { return lhs_scale_; }
   float rhs_scale() const { return rhs_scale_; }
-  const float* lhs_scale_perrow() const { return lhs_scale_perrow_; }
-  const float* rhs_scale_percol() const { return rhs_scale_percol_; }
+  const float* lhs_scale_perrow() const { return lhs_scale_perrow_.data; }
+  const float* rhs_scale_percol() const { return rhs_scale_percol_.data; }
   void set_lhs_scale(float value) {
-    static_assert(kHasScales, "scales are for scaled or quantized dst");
+    set_lhs_scale_perrow(nullptr);
     lhs_scale_ = value;
-    lhs_scale_perrow_ = nullptr;
-    ForgetLength(internal::kLhsScaleArray);
   }
   void set_rhs_scale(float value) {
-    static_assert(kHasScales, "scales are for scaled or quantized dst");
+    set_rhs_scale_percol(nullptr);
     rhs_scale_ = value;
-    rhs_scale_percol_ = nullptr;
-    ForgetLength(internal::kRhsScaleArray);
   }
-  void set_lhs_scale_perrow(const float* values) {
+  void set_lhs_scale_perrow(internal::ChannelArray<float> values) {
     static_assert(kHasScales, "scales are for scaled or quantized dst");
     lhs_scale_perrow_ = values;
     lhs_scale_ = 1;
-    ForgetLength(internal::kLhsScaleArray);
   }
-  void set_lhs_scale_perrow(absl::Span<const float> values) {
-    set_lhs_scale_perrow(values.data());
-    SetLength(internal::kLhsScaleArray, values.size());
-  }
-  void set_rhs_scale_percol(const float* values) {
+  void set_rhs_scale_percol(internal::ChannelArray<float> values) {
     static_assert(kHasScales, "scales are for scaled or quantized dst");
     rhs_scale_percol_ = values;
     rhs_scale_ = 1;
-    ForgetLength(internal::kRhsScaleArray);
-  }
-  void set_rhs_scale_percol(absl::Span<const float> values) {
-    set_rhs_scale_percol(values.data());
-    SetLength(internal::kRhsScaleArray, values.size());
   }
 
   // The order of floating-point sums; kOfContext by default.
@@ -269,11 +256,15 @@ class MulParams final {
   // values.)
   bool GetLengths(
       std::ptrdiff_t (&lengths)[internal::kChannelArrayCount]) const {
-    if (!has_lengths_) return false;
-    for (int i = 0; i < internal::kChannelArrayCount; ++i) {
-      lengths[i] = lengths_[i];
-    }
-    return true;
+    lengths[internal::kBiasArray] = bias_.length;
+    lengths[internal::kFixedPointArray] =
+        multiplier_fixedpoint_perchannel_.length;
+    lengths[internal::kExponentArray] = multiplier_exponent_perchannel_.length;
+    lengths[internal::kLhsScaleArray] = lhs_scale_perrow_.length;
+    lengths[internal::kRhsScaleArray] = rhs_scale_percol_.length;
+    // Only kUnknownLength has all bits.
+    return (lengths[0] & lengths[1] & lengths[2] & lengths[3] & lengths[4]) !=
+           internal::kUnknownLength;
   }
 
  private:
@@ -291,34 +282,23 @@ class MulParams final {
                : std::numeric_limits<DstScalar>::max();
   }
 
-  void SetLength(internal::ChannelArrayIndex array, std::size_t length) {
-    has_lengths_ = true;
-    lengths_[array] = static_cast<std::ptrdiff_t>(length);
-  }
-  void ForgetLength(internal::ChannelArrayIndex array) {
-    lengths_[array] = internal::kUnknownLength;
-  }
-
-  const BiasScalar* bias_ = nullptr;
-  const std::int32_t* multiplier_fixedpoint_perchannel_ = nullptr;
-  const int* multiplier_exponent_perchannel_ = nullptr;
+  internal::ChannelArray<BiasScalar> bias_;
+  internal::ChannelArray<std::int32_t> multiplier_fixedpoint_perchannel_;
+  internal::ChannelArray<int> multiplier_exponent_perchannel_;
   std::int32_t multiplier_fixedpoint_ = 0;
   int multiplier_exponent_ = 0;
-  const float* lhs_scale_perrow_ = nullptr;
-  const float* rhs_scale_percol_ = nullptr;
+  internal::ChannelArray<float> lhs_scale_perrow_, rhs_scale_percol_;
   float lhs_scale_ = 1;
   float rhs_scale_ = 1;
   const PostOps* post_ops_ = nullptr;
   DstScalar beta_ = DstScalar();
   bool has_fixedpoint_ = false;
   bool has_exponent_ = false;
-  bool has_lengths_ = false;
   MultiplierRounding rounding_ = MultiplierRounding::kOnce;
   ChannelDimension channel_dimension_ = ChannelDimension::kRow;
   FloatSums float_sums_ = FloatSums::kOfContext;
   DstScalar clamp_min_ = LowestDst();
   DstScalar clamp_max_ = HighestDst();
-  std::ptrdiff_t lengths_[internal::kChannelArrayCount] = {-1, -1, -1, -1, -1};
 };
 
 }  // namespace ruy_like
