@@ -11,7 +11,7 @@
 #include "ruy_like/base/env.h"
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/machine/cpu_features.h"
-#include "ruy_like/machine/pipeline.h"
+#include "ruy_like/machine/processor.h"
 #include "ruy_like/machine/processor.h"
 #include "ruy_like/path.h"
 #include "ruy_like/registry/registry.h"

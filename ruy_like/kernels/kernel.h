@@ -260,7 +260,7 @@ struct Kernel {
   PackFn* pack_rhs;
   KernelFn* run;
   // The same with loops for cores that issue instructions in order
-  // (machine/pipeline.h); null: `run` serves these, too.
+  // (machine/processor.h); null: `run` serves these, too.
   KernelFn* run_in_order = nullptr;
 };
 

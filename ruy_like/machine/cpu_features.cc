@@ -1,7 +1,10 @@
 #include "ruy_like/machine/cpu_features.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <new>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -293,6 +296,29 @@ CacheSizes PlausibleCacheSizes(const CacheSizes& reported) {
     sizes.l3_sharing_cores = 1;
   }
   return sizes;
+}
+
+bool AllIssueInOrder(const std::vector<uint32_t>& microarchitectures) {
+  const auto issues_in_order = [](uint32_t core) {
+    return core == kCortexA35 || core == kCortexA53 || core == kCortexA55R0 ||
+           core == kCortexA55;
+  };
+  return !microarchitectures.empty() &&
+         std::all_of(microarchitectures.begin(), microarchitectures.end(),
+                     issues_in_order);
+}
+
+// Throws nothing: a worker may be the first to ask, in the middle of a product.
+// Without memory the usual loops run, which serve everywhere.
+bool IssuesInOrder() {
+  static const bool in_order = [] {
+    try {
+      return AllIssueInOrder(Microarchitectures());
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+  }();
+  return in_order;
 }
 
 const CacheSizes& DetectedCacheSizes() {

@@ -15,7 +15,7 @@
 #include "ruy_like/context.h"
 #include "ruy_like/executor.h"
 #include "ruy_like/machine/cpu_features.h"
-#include "ruy_like/machine/pipeline.h"
+#include "ruy_like/machine/processor.h"
 #include "ruy_like/packed/prepacked_cache.h"
 #include "ruy_like/path.h"
 #include "ruy_like/plan/advisor.h"

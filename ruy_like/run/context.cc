@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "ruy_like/base/no_memory.h"
-#include "ruy_like/machine/pipeline.h"
+#include "ruy_like/machine/processor.h"
 #include "ruy_like/plan/context_impl.h"
 #include "ruy_like/run/parallel.h"
 

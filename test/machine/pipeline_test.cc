@@ -1,7 +1,7 @@
-// Tests ruy_like/machine/pipeline.h: on recorded lists of cores, which kernels
+// Tests ruy_like/machine/processor.h: on recorded lists of cores, which kernels
 // have loops for cores that issue in order, and the Tuning that chooses them.
 // The kernel tests run them.
-#include "ruy_like/machine/pipeline.h"
+#include "ruy_like/machine/processor.h"
 
 #include <gtest/gtest.h>
 
