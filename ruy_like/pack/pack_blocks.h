@@ -1,8 +1,7 @@
 // Back-end: blocks, the pieces in which layouts with short dots are
 // packed. (Those of depth 64: pack_tiles.h.)
 //
-// Included by pack_panels.h and pack_vectors.h, which walk over matrices;
-// anonymous namespace.
+// Included by pack_panels.h, which walks over matrices; anonymous namespace.
 // Does not know where a block lies in its matrix, nor the PackArgs.
 //
 // A block is 16 source bytes of each column of a panel, held as four registers

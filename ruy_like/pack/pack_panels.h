@@ -1,9 +1,10 @@
 // Back-end: the one pack routine behind every layout whose dot width is a
 // pair or a quad: the walk over panels and their edges.
 //
-// Included by pack/avx2.cc and pack/avx512.cc (anonymous namespace), which
-// instantiate Pack<Format<...>> per layout, and by pack_rows_neon.h, for what
-// Arm's own routines do not pack. What happens to a block is in pack_blocks.h.
+// Included by pack/avx2.cc, pack/avx512.cc and pack_vectors.h (anonymous
+// namespace), which instantiate Pack<Format<...>> per layout, and by
+// pack_rows_neon.h, for what Arm's own routines do not pack. What happens to a
+// block is in pack_blocks.h.
 #ifndef RUY_LIKE_PACK_PACK_PANELS_H_
 #define RUY_LIKE_PACK_PACK_PANELS_H_
 
@@ -25,7 +26,7 @@ RUY_LIKE_NOINLINE typename F::V::Reg PackColumns(const char* src,
   constexpr int kStep = V::kBlocksPerStep;
   typename V::Reg sums = V::Zero();
   Columns<F::kWidth> columns(src, stride);
-  for (; bytes >= 16 * kStep; bytes -= 16 * kStep) {
+  for (; kStep > 1 && bytes >= 16 * kStep; bytes -= 16 * kStep) {
     typename V::Reg blocks[kStep][4];
     LoadColumnBlocks<F, kStep>(columns, blocks);
     sums = FinishBlocks<F, kStep>(blocks, transform, sums, dst);

@@ -44,6 +44,10 @@ struct Quads {
   // Copies count <= kBytes bytes to dst and zeros behind them, kBytes in all.
   template <int kBytes>
   static void CopyPadded(char* dst, const char* src, int count) {
+    if (count == kBytes) {  // without a call
+      __builtin_memcpy(dst, src, kBytes);
+      return;
+    }
     __builtin_memset(dst, 0, kBytes);
     __builtin_memcpy(dst, src, static_cast<size_t>(count));
   }
@@ -53,16 +57,6 @@ struct Quads {
     Reg a;
     for (int r = 0; r < kRegs; ++r) {
       a.v[r] = Simd::Set(static_cast<int32_t>(quad));
-    }
-    return a;
-  }
-  // The quad of each column.
-  RUY_LIKE_ALWAYS_INLINE static Reg Set(const uint32_t quads[kColumns]) {
-    Reg a;
-    for (int r = 0; r < kRegs; ++r) {
-      for (int c = 0; c < 4; ++c) {
-        a.v[r][c] = static_cast<int32_t>(quads[4 * r + c]);
-      }
     }
     return a;
   }
@@ -193,8 +187,9 @@ struct Quads {
   }
 
   RUY_LIKE_ALWAYS_INLINE static Reg LoadSums(const int32_t* sums, int columns) {
-    alignas(16) int32_t all[kColumns] = {};
-    __builtin_memcpy(all, sums, sizeof(int32_t) * static_cast<size_t>(columns));
+    alignas(16) int32_t all[kColumns];
+    CopyPadded<sizeof(all)>(reinterpret_cast<char*>(all),
+                            reinterpret_cast<const char*>(sums), 4 * columns);
     Reg a;
     for (int r = 0; r < kRegs; ++r) a.v[r] = Simd::LoadAligned(all + 4 * r);
     return a;
