@@ -12,7 +12,6 @@
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/machine/cpu_features.h"
 #include "ruy_like/machine/processor.h"
-#include "ruy_like/machine/processor.h"
 #include "ruy_like/path.h"
 #include "ruy_like/registry/registry.h"
 

@@ -18,7 +18,7 @@ all=("${short[@]}" accumulate_test allocation_test amx_cost_test arguments_test
      fused_multiply_add_test group_weights_test
      hostile_memory_test matrix_test mul_batch_test mul_epilogue_test mul_test
      narrow_selection_test overlap_test pack_test packed_matrix_test path_test
-     pipeline_test plan_test prepacked_cache_test reference_mul_test registry_test
+     plan_test prepacked_cache_test processor_test reference_mul_test registry_test
      scalar_test scaled_output_test validate_test value_range_test)
 threads=(allocation_test executor_test fault_injection_test mul_batch_test
          mul_plan_test products_test single_thread_test threads_test wait_test)

@@ -20,8 +20,8 @@ all=("${short[@]}" accumulate_test allocation_test amx_cost_test arguments_test
      float_state_test float_sums_test group_weights_test hostile_memory_test
      matrix_test mul_batch_test mul_epilogue_test mul_plan_test mul_test
      narrow_kernel_test narrow_selection_test overlap_test pack_test
-     packed_matrix_test panel_kernel_test path_test pipeline_test plan_test
-     prepacked_cache_test random_test reference_mul_test registry_test scalar_test
+     packed_matrix_test panel_kernel_test path_test plan_test
+     prepacked_cache_test processor_test random_test reference_mul_test registry_test scalar_test
      scaled_output_test single_thread_test threads_test validate_test
      value_range_test)
 for name in errors lenient_mul matrix mul_params ruy_header tflite_pattern \
