@@ -14,10 +14,59 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 
 #include "test/support/pages.h"
 
 namespace ruy_like {
+
+// Mappings of former buffers: inaccessible, as unmapped ones are, until another
+// buffer takes them. Mapping, unmapping and the first touch of pages took a
+// quarter of the time of the tests of kernels and products. Allocates nothing
+// itself, since tests count allocations.
+class FormerMappings final {
+ public:
+  // Pages to map for so many: of a size that others can use, a power of two.
+  static std::size_t Capacity(std::size_t pages) {
+    std::size_t capacity = 4;
+    while (capacity < pages) capacity *= 2;
+    return capacity > kLargest ? pages : capacity;
+  }
+  // Null if there is none of this capacity.
+  char* Take(std::size_t capacity) {
+    if (capacity > kLargest) return nullptr;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    Kept& kept = kept_[ClassOf(capacity)];
+    return kept.count == 0 ? nullptr : kept.mappings[--kept.count];
+  }
+  // False if it is not kept.
+  bool Keep(char* mapping, std::size_t capacity) {
+    if (capacity > kLargest) return false;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    Kept& kept = kept_[ClassOf(capacity)];
+    if (kept.count == kOfAClass) return false;
+    kept.mappings[kept.count++] = mapping;
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t kLargest = 1024;
+  static constexpr int kOfAClass = 12;
+  struct Kept {
+    char* mappings[kOfAClass] = {};
+    int count = 0;
+  };
+
+  static int ClassOf(std::size_t capacity) {
+    int result = 0;
+    for (; capacity > 4; capacity /= 2) ++result;
+    return result;
+  }
+
+  std::mutex mutex_;
+  Kept kept_[9];  // of 4 to kLargest pages
+};
+inline FormerMappings former_mappings;
 
 // The end of the payload that touches a guard page.
 enum class Flush { kStart, kEnd };
@@ -29,10 +78,12 @@ class GuardedBuffer final {
   GuardedBuffer(std::size_t bytes, Flush flush) : bytes_(bytes) {
     const std::size_t page = PageBytes();
     body_bytes_ = (bytes + page - 1) / page * page;
-    mapped_bytes_ = body_bytes_ + 2 * page;
-    mapped_ = MapPages(mapped_bytes_);
+    capacity_ = FormerMappings::Capacity(body_bytes_ / page + 2);
+    mapped_ = former_mappings.Take(capacity_);
+    if (mapped_ == nullptr) mapped_ = MapPages(capacity_ * page);
     if (mapped_ == nullptr) Die("mapping pages");
-    body_ = mapped_ + page;
+    // Before the last page; those in front of it are inaccessible, too.
+    body_ = mapped_ + (capacity_ - 1) * page - body_bytes_;
     if (body_bytes_ != 0 &&
         !ProtectPages(body_, body_bytes_, PageAccess::kReadWrite)) {
       Die("protecting pages");
@@ -43,7 +94,13 @@ class GuardedBuffer final {
       std::memset(slack_, kPaint, body_bytes_ - bytes_);
     }
   }
-  ~GuardedBuffer() { UnmapPages(mapped_, mapped_bytes_); }
+  ~GuardedBuffer() {
+    const bool is_closed =
+        body_bytes_ == 0 || ProtectPages(body_, body_bytes_, PageAccess::kNone);
+    if (!is_closed || !former_mappings.Keep(mapped_, capacity_)) {
+      UnmapPages(mapped_, capacity_ * PageBytes());
+    }
+  }
   GuardedBuffer(const GuardedBuffer&) = delete;
   GuardedBuffer& operator=(const GuardedBuffer&) = delete;
 
@@ -64,10 +121,11 @@ class GuardedBuffer final {
   }
 
   bool SlackIsIntact() const {
-    for (std::size_t i = 0; i < body_bytes_ - bytes_; ++i) {
-      if (slack_[i] != kPaint) return false;
-    }
-    return true;
+    // Each byte is like the one before it. memcmp, for this may be compiled
+    // without optimisation.
+    const std::size_t count = body_bytes_ - bytes_;
+    return count == 0 || (slack_[0] == kPaint &&
+                          std::memcmp(slack_, slack_ + 1, count - 1) == 0);
   }
 
  private:
@@ -78,7 +136,8 @@ class GuardedBuffer final {
     std::abort();
   }
 
-  std::size_t bytes_, body_bytes_, mapped_bytes_;
+  std::size_t bytes_, body_bytes_;
+  std::size_t capacity_;  // pages
   char* mapped_;
   char* body_;
   char* data_;
