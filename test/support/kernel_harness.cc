@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <type_traits>
 
 #include "ruy_like/erased_call.h"
@@ -321,18 +322,42 @@ class TypedRun final : public KernelRun {
     } else {
       const double* const b = rhs_.Column(col);
       const double* a[kCount];
-      Accum sum[kCount] = {};
       for (std::size_t i = 0; i < kCount; ++i) a[i] = lhs_.Column(rows[i]);
-      for (std::ptrdiff_t k = 0; k < problem_.depth; ++k) {
-        const Accum y = static_cast<Accum>(b[k]);
-        for (std::size_t i = 0; i < kCount; ++i) {
-          const Accum x = static_cast<Accum>(a[i][k]);
-          sum[i] = kFuses && std::is_same_v<Accum, float>
-                       ? FusedMultiplyAdd(x, y, sum[i])
-                       : sum[i] + x * y;
-        }
+      if (SumsAreExact()) {
+        AddChains<double>(a, b, sums, [](double x, double y, double sum) {
+          return sum + x * y;
+        });
+      } else {
+        AddChains<Accum>(a, b, sums, [](Accum x, Accum y, Accum sum) {
+          if constexpr (kFuses && std::is_same_v<Accum, float>) {
+            return FusedMultiplyAdd(x, y, sum);
+          } else {
+            return sum + x * y;
+          }
+        });
       }
-      std::copy_n(sum, kCount, sums);
+    }
+  }
+
+  // Products of integers of up to 8 whose sums are floats, too: each way to add
+  // gives the same, and doubles' takes the least time.
+  bool SumsAreExact() const {
+    return problem_.lhs_fill != Fill::kFractions &&
+           problem_.rhs_fill != Fill::kFractions && problem_.depth <= 1 << 18;
+  }
+
+  template <typename Real, std::size_t kCount, typename Add>
+  void AddChains(const double* const (&a)[kCount], const double* b, Accum* sums,
+                 Add add) {
+    Real sum[kCount] = {};
+    for (std::ptrdiff_t k = 0; k < problem_.depth; ++k) {
+      const Real y = static_cast<Real>(b[k]);
+      for (std::size_t i = 0; i < kCount; ++i) {
+        sum[i] = add(static_cast<Real>(a[i][k]), y, sum[i]);
+      }
+    }
+    for (std::size_t i = 0; i < kCount; ++i) {
+      sums[i] = static_cast<Accum>(sum[i]);
     }
   }
 
@@ -460,43 +485,54 @@ KernelOperand::KernelOperand(const PanelFormat& format, Scalar values_of,
       values_(width * depth),
       integers_(ruy_like::IsFloat(format.scalar) ? 0 : width * depth) {
   if (format.in_place) {
-    for (std::size_t i = 0; i < panels_.size(); ++i) {
-      panels_[i] = static_cast<char>(rng->Next());
+    for (std::size_t i = 0; i < panels_.size(); i += sizeof(std::uint64_t)) {
+      const std::uint64_t garbage = rng->Next();
+      std::memcpy(panels_.data() + i, &garbage,
+                  std::min(sizeof(garbage), panels_.size() - i));
     }
+  }
+  const auto offset = [&](std::ptrdiff_t k, std::ptrdiff_t w) {
+    return format.by_depth ? k * stride_ + w
+           : format.in_place
+               ? w * stride_ + k
+               : PanelOffset(format.scalar, format.width, format.dot_width,
+                             padded_depth_, k, w);
+  };
+  for (std::ptrdiff_t k = 0; k < depth; ++k) {
+    depth_offsets_.push_back(offset(k, 0));
+  }
+  for (std::ptrdiff_t w = 0; w < width; ++w) {
+    column_offsets_.push_back(offset(0, w) - offset(0, 0));
   }
   const Range range = RangeOf(values_of, format.range);
-  for (std::ptrdiff_t w = 0; w < width; ++w) {
-    for (std::ptrdiff_t k = 0; k < depth; ++k) {
-      Set(k, w, DrawValue(fill, range, (k + w) % 2 == 1, rng));
+  VisitScalar(format.scalar, [&](auto zero) {
+    for (std::ptrdiff_t w = 0; w < width; ++w) {
+      for (std::ptrdiff_t k = 0; k < depth; ++k) {
+        SetAs<decltype(zero)>(k, w,
+                              DrawValue(fill, range, (k + w) % 2 == 1, rng));
+      }
     }
-  }
+  });
 }
 
-void KernelOperand::Set(std::ptrdiff_t k, std::ptrdiff_t w, double value) {
-  switch (format_.scalar) {
-    case Scalar::kF32:
-      value = static_cast<float>(value);
-      break;
-#define RUY_LIKE_FLOAT16(Enum, type)                             \
-  case Scalar::Enum:                                             \
-    value = static_cast<float>(type(static_cast<float>(value))); \
-    break;
-      RUY_LIKE_FLOAT16S(RUY_LIKE_FLOAT16)
-      RUY_LIKE_FLOAT8S(RUY_LIKE_FLOAT16)
-#undef RUY_LIKE_FLOAT16
-    default:
-      break;
+template <typename T>
+void KernelOperand::SetAs(std::ptrdiff_t k, std::ptrdiff_t w, double value) {
+  if constexpr (!std::is_integral_v<T> && !std::is_same_v<T, double>) {
+    value = static_cast<float>(T(static_cast<float>(value)));
   }
   values_[w * depth_ + k] = value;
   if (!integers_.empty()) {
     integers_[w * depth_ + k] = static_cast<std::int32_t>(value);
   }
-  const std::ptrdiff_t offset =
-      format_.by_depth   ? k * stride_ + w
-      : format_.in_place ? w * stride_ + k
-                         : PanelOffset(format_.scalar, format_.width,
-                                       format_.dot_width, padded_depth_, k, w);
-  StoreAs(format_.scalar, value, panels_.data() + offset * ElementBytes());
+  const T element = static_cast<T>(value);
+  std::memcpy(panels_.data() + (depth_offsets_[k] + column_offsets_[w]) *
+                                   static_cast<std::ptrdiff_t>(sizeof(T)),
+              &element, sizeof(T));
+}
+
+void KernelOperand::Set(std::ptrdiff_t k, std::ptrdiff_t w, double value) {
+  VisitScalar(format_.scalar,
+              [&](auto zero) { SetAs<decltype(zero)>(k, w, value); });
 }
 
 std::int32_t KernelOperand::Sum(std::ptrdiff_t w) const {

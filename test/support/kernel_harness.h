@@ -128,10 +128,15 @@ class KernelOperand {
 
  private:
   std::ptrdiff_t ElementBytes() const { return BytesOf(format_.scalar, 1); }
+  // Set for elements of type T.
+  template <typename T>
+  void SetAs(std::ptrdiff_t k, std::ptrdiff_t w, double value);
 
   PanelFormat format_;
   std::ptrdiff_t depth_, stride_, padded_depth_;  // stride: in place
   GuardedArray<char> panels_;
+  // Where an element lies: a sum of what depth and width contribute.
+  std::vector<std::ptrdiff_t> depth_offsets_, column_offsets_;
   std::vector<double> values_;
   std::vector<std::int32_t> integers_;  // as sums of these are fast
 };
