@@ -26,7 +26,7 @@ RUY_LIKE_INSTANTIATE_PER_PATH(MulExpertsTest);
 TEST_P(MulExpertsTest, HasTheBitsOfSingleProducts) {
   for (std::uint64_t seed = 0; seed < (kSanitized ? 60 : 300); ++seed) {
     UseThreads(static_cast<int>(seed % 4 + 1), &context_);
-    CheckExperts(seed, &context_);
+    CheckExperts(seed, {&context_});
     ASSERT_FALSE(HasFatalFailure());
   }
 }
@@ -38,7 +38,7 @@ TEST_P(MulExpertsTest, AnyExecutorGivesACompleteResult) {
   for (TestExecutor* const e : {&executor, &lazy}) {
     context_.set_executor(e);
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
-      CheckExperts(seed, &context_);
+      CheckExperts(seed, {&context_});
       ASSERT_FALSE(HasFatalFailure());
     }
   }

@@ -64,6 +64,17 @@ std::vector<std::unique_ptr<Context>> ContextsOfPaths() {
   return contexts;
 }
 
+std::vector<Context*> WithThreads(
+    int max_num_threads,
+    const std::vector<std::unique_ptr<Context>>& contexts) {
+  std::vector<Context*> result;
+  for (const std::unique_ptr<Context>& context : contexts) {
+    context->set_max_num_threads(max_num_threads);
+    result.push_back(context.get());
+  }
+  return result;
+}
+
 std::string KernelUsed(const Context& context) {
   return std::string(PathName(context.last_used_path())) + " " +
          context.last_used_kernel();
@@ -114,20 +125,21 @@ TEST(RandomTest, AllPathsGiveTheReferencesResult) {
 }
 
 TEST(RandomTest, AllPathsGiveTheReferencesGroupSums) {
-  const std::vector<std::unique_ptr<Context>> contexts = ContextsOfPaths();
+  // The bits are the oracle's with one thread and with several.
+  const auto with_one = ContextsOfPaths(), with_several = ContextsOfPaths();
+  std::vector<Context*> contexts = WithThreads(1, with_one);
+  for (Context* const context : WithThreads(4, with_several)) {
+    contexts.push_back(context);
+  }
   std::map<std::string, std::int64_t> kernels, types, threads;
   for (std::int64_t i = 0; i < num_problems; ++i) {
     const std::uint64_t seed = first_seed + i;
     std::string name;
-    for (const std::unique_ptr<Context>& context : contexts) {
-      // The bits are the oracle's with one thread and with several.
-      for (const int max_num_threads : {1, 4}) {
-        context->set_max_num_threads(max_num_threads);
-        CheckGroupProduct(RandomGroupShape(seed), seed, context.get(), &name);
-        ASSERT_FALSE(HasFatalFailure())
-            << "\nagain: --num_problems=1 --seed=" << seed;
-        ++threads[std::to_string(context->last_used_num_threads())];
-      }
+    CheckGroupProduct(RandomGroupShape(seed), seed, contexts, &name);
+    ASSERT_FALSE(HasFatalFailure())
+        << "\nagain: --num_problems=1 --seed=" << seed;
+    for (Context* const context : contexts) {
+      ++threads[std::to_string(context->last_used_num_threads())];
       ++kernels[KernelUsed(*context)];
     }
     ++types[name];
@@ -150,12 +162,10 @@ TEST(RandomTest, AllPathsGiveTheSumsOfExperts) {
   for (std::int64_t i = 0; i < num_problems; ++i) {
     const std::uint64_t seed = first_seed + i;
     std::string what;
-    for (const std::unique_ptr<Context>& context : contexts) {
-      context->set_max_num_threads(1 + static_cast<int>(seed % 3));
-      CheckExperts(seed, context.get(), &what);
-      ASSERT_FALSE(HasFatalFailure())
-          << "\nagain: --num_problems=1 --seed=" << seed;
-    }
+    CheckExperts(seed, WithThreads(1 + static_cast<int>(seed % 3), contexts),
+                 &what);
+    ASSERT_FALSE(HasFatalFailure())
+        << "\nagain: --num_problems=1 --seed=" << seed;
     ++drawn[what];
   }
   Print("experts", drawn);

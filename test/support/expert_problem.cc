@@ -51,13 +51,16 @@ struct ByGroups {
   using Dst = DstT;
   using Params = GroupMulParams;
 
+  // The oracle's bits are those of every path.
+  static constexpr bool kDependsOnContext = false;
+
   std::deque<RandomGroupWeights> plain;
   std::vector<PackedGroupWeights> experts;
   Params params;
   std::vector<float> scales;
   std::vector<std::int8_t> zeros;
 
-  ByGroups(const Sizes& sizes, Rng* rng, Context* context) {
+  ByGroups(const Sizes& sizes, Rng* rng) {
     constexpr int kBits[] = {8, 4, 4, 2};
     const int bits = kBits[rng->Between(0, 3)];
     const ptrdiff_t group = 16 * rng->Between(0, 4);
@@ -70,9 +73,6 @@ struct ByGroups {
       plain.emplace_back(sizes.rows, sizes.depth, bits, group, Scalar::kF16,
                          has_zeros, 0, 1.0f, rng, has_table);
       if (!by_group && rng->OneIn(4)) plain.back().Shuffle(rng);
-      const auto packed = PackGroupWeights(plain.back().description, context);
-      EXPECT_TRUE(packed.ok()) << packed.status();
-      experts.push_back(*packed);
     }
     for (ptrdiff_t i = 0; i < sizes.columns; ++i) {
       scales.push_back(RandomFloat(rng));
@@ -83,6 +83,14 @@ struct ByGroups {
       if (rng->OneIn(3)) params.activation_zero_points = zeros.data();
     }
     if (rng->OneIn(3)) params.clamp_max = 0.5f;
+  }
+  void PackFor(Context* context) {
+    experts.clear();
+    for (const RandomGroupWeights& weights : plain) {
+      const auto packed = PackGroupWeights(weights.description, context);
+      EXPECT_TRUE(packed.ok()) << packed.status();
+      experts.push_back(*packed);
+    }
   }
   void SetBias(const float* bias) { params.bias = bias; }
   void SetBeta(float beta) { params.beta = beta; }
@@ -109,19 +117,17 @@ struct ByMatrices {
   static constexpr bool kIsInt8 = std::is_same<T, std::int8_t>::value;
   using Accum = std::conditional_t<kIsInt8, std::int32_t, float>;
   using Params = MulParams<Accum, Dst>;
+  static constexpr bool kDependsOnContext = true;
 
+  std::deque<GuardedMatrix<T>> plain;
   std::vector<PackedMatrix<T>> experts;
   Params params;
   std::vector<float> scales;
 
-  ByMatrices(const Sizes& sizes, Rng* rng, Context* context) {
+  ByMatrices(const Sizes& sizes, Rng* rng) {
     for (ptrdiff_t e = 0; e < sizes.experts; ++e) {
-      GuardedMatrix<T> plain(sizes.rows, sizes.depth, OrderOf(1, 0), 0);
-      FillActivations(&plain.matrix, rng, 1.0f);
-      const auto packed =
-          Pack(plain.matrix, Side::kLhs, PackOptions(), context);
-      EXPECT_TRUE(packed.ok()) << packed.status();
-      experts.push_back(*packed);
+      plain.emplace_back(sizes.rows, sizes.depth, OrderOf(1, 0), 0);
+      FillActivations(&plain.back().matrix, rng, 1.0f);
     }
     for (ptrdiff_t i = 0; i < sizes.columns; ++i) {
       scales.push_back(RandomFloat(rng));
@@ -129,6 +135,15 @@ struct ByMatrices {
     if constexpr (kIsInt8) {
       params.set_lhs_scale(0.25f);
       if (rng->OneIn(2)) params.set_rhs_scale_percol(scales.data());
+    }
+  }
+  void PackFor(Context* context) {
+    experts.clear();
+    for (const GuardedMatrix<T>& expert : plain) {
+      const auto packed =
+          Pack(expert.matrix, Side::kLhs, PackOptions(), context);
+      EXPECT_TRUE(packed.ok()) << packed.status();
+      experts.push_back(*packed);
     }
   }
   // A scaled product's is float, too.
@@ -154,7 +169,7 @@ struct ByMatrices {
 };
 
 template <typename Problem>
-void Check(Rng* rng, Context* context, std::string* what) {
+void Check(Rng* rng, const std::vector<Context*>& contexts, std::string* what) {
   using Dst = typename Problem::Dst;
   Sizes sizes = Sizes::Draw(rng);
   std::vector<std::int32_t> counts;
@@ -176,7 +191,7 @@ void Check(Rng* rng, Context* context, std::string* what) {
                                                       : sums ? ", times factors"
                                                              : "");
 
-  Problem problem(sizes, rng, context);
+  Problem problem(sizes, rng);
   std::vector<std::int32_t> source_of, target_of;
   std::vector<float> factor_of;
   for (std::int32_t i = 0; i < pairs; ++i) {
@@ -224,79 +239,90 @@ void Check(Rng* rng, Context* context, std::string* what) {
 
   MulOptions options;
   options.max_num_threads = static_cast<int>(rng->Between(0, 4));
-  const absl::Status status =
-      MulExperts(problem.experts, activations.matrix, routing, problem.params,
-                 context, &dst.matrix, options);
-  ASSERT_TRUE(status.ok()) << status;
-
-  std::vector<float> sum(static_cast<std::size_t>(sizes.rows * targets));
-  for (ptrdiff_t e = 0, i = 0; e < sizes.experts; ++e) {
-    for (std::int32_t n = 0; n < counts[static_cast<std::size_t>(e)];
-         ++n, ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      std::vector<typename Problem::Activation> values;
-      for (ptrdiff_t k = 0; k < sizes.depth; ++k) {
-        values.push_back(Element(activations.matrix, k, source_of[at]));
-      }
-      const auto column =
-          MakeMatrix(values.data(), sizes.depth, 1, Order::kColMajor);
-      const float* const its_bias =
-          has_bias ? bias.as<float>() + e * routing.bias_stride : nullptr;
-      const auto single = [&](float its_beta, auto* result) {
-        problem.Single(e, source_of[at], its_bias, its_beta, column, context,
-                       result);
-      };
-      if (!sums) {
-        std::vector<Dst> result;
-        for (ptrdiff_t row = 0; row < sizes.rows; ++row) {
-          result.push_back(Element(expected.matrix, row, i));
+  const auto set_expected = [&](Context* context) {
+    expected.Paint();
+    std::vector<float> sum(static_cast<std::size_t>(sizes.rows * targets));
+    for (ptrdiff_t e = 0, i = 0; e < sizes.experts; ++e) {
+      for (std::int32_t n = 0; n < counts[static_cast<std::size_t>(e)];
+           ++n, ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        std::vector<typename Problem::Activation> values;
+        for (ptrdiff_t k = 0; k < sizes.depth; ++k) {
+          values.push_back(Element(activations.matrix, k, source_of[at]));
         }
+        const auto column =
+            MakeMatrix(values.data(), sizes.depth, 1, Order::kColMajor);
+        const float* const its_bias =
+            has_bias ? bias.as<float>() + e * routing.bias_stride : nullptr;
+        const auto single = [&](float its_beta, auto* result) {
+          problem.Single(e, source_of[at], its_bias, its_beta, column, context,
+                         result);
+        };
+        if (!sums) {
+          std::vector<Dst> result;
+          for (ptrdiff_t row = 0; row < sizes.rows; ++row) {
+            result.push_back(Element(expected.matrix, row, i));
+          }
+          auto matrix =
+              MakeMatrix(result.data(), sizes.rows, 1, Order::kColMajor);
+          single(beta, &matrix);
+          for (ptrdiff_t row = 0; row < sizes.rows; ++row) {
+            *ElementPtr(&expected.matrix, row, i) = Element(matrix, row, 0);
+          }
+          continue;
+        }
+        std::vector<float> result(static_cast<std::size_t>(sizes.rows));
         auto matrix =
             MakeMatrix(result.data(), sizes.rows, 1, Order::kColMajor);
-        single(beta, &matrix);
+        single(0, &matrix);
         for (ptrdiff_t row = 0; row < sizes.rows; ++row) {
-          *ElementPtr(&expected.matrix, row, i) = Element(matrix, row, 0);
+          float& to =
+              sum[static_cast<std::size_t>(target_of[at] * sizes.rows + row)];
+          to = internal::RoundedSum(
+              to,
+              internal::RoundedProduct(factor_of[at], Element(matrix, row, 0)));
         }
-        continue;
       }
-      std::vector<float> result(static_cast<std::size_t>(sizes.rows));
-      auto matrix = MakeMatrix(result.data(), sizes.rows, 1, Order::kColMajor);
-      single(0, &matrix);
+    }
+    for (ptrdiff_t col = 0; sums && col < targets; ++col) {
       for (ptrdiff_t row = 0; row < sizes.rows; ++row) {
-        float& to =
-            sum[static_cast<std::size_t>(target_of[at] * sizes.rows + row)];
-        to = internal::RoundedSum(
-            to,
-            internal::RoundedProduct(factor_of[at], Element(matrix, row, 0)));
+        Dst* const to = ElementPtr(&expected.matrix, row, col);
+        float x = sum[static_cast<std::size_t>(col * sizes.rows + row)];
+        if (beta != 0) {
+          x = internal::RoundedSum(
+              x, internal::RoundedProduct(beta, internal::Widened(*to)));
+        }
+        *to = static_cast<Dst>(x);
       }
     }
-  }
-  for (ptrdiff_t col = 0; sums && col < targets; ++col) {
-    for (ptrdiff_t row = 0; row < sizes.rows; ++row) {
-      Dst* const to = ElementPtr(&expected.matrix, row, col);
-      float x = sum[static_cast<std::size_t>(col * sizes.rows + row)];
-      if (beta != 0) {
-        x = internal::RoundedSum(
-            x, internal::RoundedProduct(beta, internal::Widened(*to)));
-      }
-      *to = static_cast<Dst>(x);
+  };
+  for (Context* const context : contexts) {
+    problem.PackFor(context);
+    dst.Paint();
+    const absl::Status status =
+        MulExperts(problem.experts, activations.matrix, routing, problem.params,
+                   context, &dst.matrix, options);
+    ASSERT_TRUE(status.ok()) << status;
+    if (Problem::kDependsOnContext || context == contexts.front()) {
+      set_expected(context);
     }
+    for (ptrdiff_t i = 0; i < SpanOf(dst.matrix.layout()); ++i) {
+      ASSERT_TRUE(SameFloat(dst.matrix.data()[i], expected.matrix.data()[i]))
+          << "element " << i << " of " << sizes.rows << "x" << targets
+          << ", depth " << sizes.depth << ", " << sizes.experts << " experts, "
+          << pairs << " pairs" << *what << ", beta " << beta << ": "
+          << static_cast<float>(dst.matrix.data()[i]) << ", not "
+          << static_cast<float>(expected.matrix.data()[i]) << " ("
+          << PathName(context->last_used_path()) << ")";
+    }
+    EXPECT_TRUE(dst.buffer.SlackIsIntact());
   }
-  for (ptrdiff_t i = 0; i < SpanOf(dst.matrix.layout()); ++i) {
-    ASSERT_TRUE(SameFloat(dst.matrix.data()[i], expected.matrix.data()[i]))
-        << "element " << i << " of " << sizes.rows << "x" << targets
-        << ", depth " << sizes.depth << ", " << sizes.experts << " experts, "
-        << pairs << " pairs" << *what << ", beta " << beta << ": "
-        << static_cast<float>(dst.matrix.data()[i]) << ", not "
-        << static_cast<float>(expected.matrix.data()[i]) << " ("
-        << PathName(context->last_used_path()) << ")";
-  }
-  EXPECT_TRUE(dst.buffer.SlackIsIntact());
 }
 
 struct Types {
   const char* name;
-  void (*check)(Rng* rng, Context* context, std::string* what);
+  void (*check)(Rng* rng, const std::vector<Context*>& contexts,
+                std::string* what);
 };
 constexpr Types kTypes[] = {
     {"float by groups -> float", Check<ByGroups<float, float>>},
@@ -309,12 +335,13 @@ constexpr Types kTypes[] = {
 
 }  // namespace
 
-void CheckExperts(std::uint64_t seed, Context* context, std::string* what) {
+void CheckExperts(std::uint64_t seed, const std::vector<Context*>& contexts,
+                  std::string* what) {
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   Rng rng(seed);
   const Types& types = kTypes[rng.Between(0, 5)];
   std::string routed;
-  types.check(&rng, context, &routed);
+  types.check(&rng, contexts, &routed);
   if (what != nullptr) *what = types.name + routed;
 }
 

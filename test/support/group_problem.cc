@@ -126,7 +126,8 @@ Order RandomOrder(Rng* rng) {
 }
 
 template <typename Activation, typename Dst>
-void CheckProduct(const Shape& shape, Rng* rng, Context* context,
+void CheckProduct(const Shape& shape, Rng* rng,
+                  const std::vector<Context*>& contexts,
                   std::string* weights_name) {
   constexpr Scalar kScaleTypes[] = {Scalar::kF32, Scalar::kBF16, Scalar::kF16};
   // The greatest and least scales overflow floats, and make denormals.
@@ -144,8 +145,6 @@ void CheckProduct(const Shape& shape, Rng* rng, Context* context,
                   (weights.description.table != nullptr ? ", table," : "") +
                   " by " + ScalarName(weights.description.scale_type);
   if (rng->OneIn(4)) weights.Shuffle(rng);
-  const auto packed = PackGroupWeights(weights.description, context);
-  ASSERT_TRUE(packed.ok()) << packed.status();
 
   const bool is_lhs = rng->OneIn(2);
   GuardedMatrix<Activation> activations(is_lhs ? shape.depth : shape.cols,
@@ -214,12 +213,6 @@ void CheckProduct(const Shape& shape, Rng* rng, Context* context,
 
   MulOptions options;
   options.max_num_threads = static_cast<int>(rng->Between(0, 8));
-  const absl::Status status = is_lhs ? Mul(*packed, activations.matrix, params,
-                                           context, &dst.matrix, options)
-                                     : Mul(activations.matrix, *packed, params,
-                                           context, &dst.matrix, options);
-  ASSERT_TRUE(status.ok()) << status;
-
   Matrix<Dst> reference =
       is_lhs ? expected.matrix : Transposed(expected.matrix);
   GroupMulParams reference_params = params;
@@ -239,28 +232,41 @@ void CheckProduct(const Shape& shape, Rng* rng, Context* context,
       weights.description,
       is_lhs ? activations.matrix : Transposed(activations.matrix),
       reference_params, &reference);
-  for (std::ptrdiff_t i = 0; i < SpanOf(dst.matrix.layout()); ++i) {
-    ASSERT_TRUE(SameFloat(dst.matrix.data()[i], expected.matrix.data()[i]))
-        << "element " << i << " of " << dst.matrix.layout().rows() << "x"
-        << dst.matrix.layout().cols() << ", depth " << shape.depth << ", bits "
-        << weights.description.bits << ", table "
-        << (weights.description.table != nullptr) << ", group size "
-        << weights.description.group_size << ", zero points "
-        << (weights.description.zero_points != nullptr) << ", activation zeros "
-        << (params.activation_zero_points != nullptr) << ", per group "
-        << (params.quantize == ActivationScales::kPerGroup) << ", depth order "
-        << (weights.description.depth_order != nullptr) << ": "
-        << static_cast<float>(dst.matrix.data()[i]) << ", not "
-        << static_cast<float>(expected.matrix.data()[i]) << " ("
-        << PathName(context->last_used_path()) << ")";
+  for (Context* const context : contexts) {
+    dst.Paint();
+    const auto packed = PackGroupWeights(weights.description, context);
+    ASSERT_TRUE(packed.ok()) << packed.status();
+    const absl::Status status = is_lhs
+                                    ? Mul(*packed, activations.matrix, params,
+                                          context, &dst.matrix, options)
+                                    : Mul(activations.matrix, *packed, params,
+                                          context, &dst.matrix, options);
+    ASSERT_TRUE(status.ok()) << status;
+    for (std::ptrdiff_t i = 0; i < SpanOf(dst.matrix.layout()); ++i) {
+      ASSERT_TRUE(SameFloat(dst.matrix.data()[i], expected.matrix.data()[i]))
+          << "element " << i << " of " << dst.matrix.layout().rows() << "x"
+          << dst.matrix.layout().cols() << ", depth " << shape.depth
+          << ", bits " << weights.description.bits << ", table "
+          << (weights.description.table != nullptr) << ", group size "
+          << weights.description.group_size << ", zero points "
+          << (weights.description.zero_points != nullptr)
+          << ", activation zeros " << (params.activation_zero_points != nullptr)
+          << ", per group " << (params.quantize == ActivationScales::kPerGroup)
+          << ", depth order " << (weights.description.depth_order != nullptr)
+          << ": " << static_cast<float>(dst.matrix.data()[i]) << ", not "
+          << static_cast<float>(expected.matrix.data()[i]) << " ("
+          << PathName(context->last_used_path()) << ", "
+          << context->last_used_num_threads() << " threads)";
+    }
+    EXPECT_TRUE(dst.buffer.SlackIsIntact());
   }
-  EXPECT_TRUE(dst.buffer.SlackIsIntact());
 }
 
 // A product of these types, and what they are called.
 struct GroupTypes {
   const char* name;
-  void (*check)(const Shape& shape, Rng* rng, Context* context,
+  void (*check)(const Shape& shape, Rng* rng,
+                const std::vector<Context*>& contexts,
                 std::string* weights_name);
 };
 constexpr GroupTypes kGroupTypes[] = {
@@ -294,13 +300,14 @@ Shape RandomGroupShape(std::uint64_t seed) {
           up_to(rng.OneIn(4) ? 45 : 15)};
 }
 
-void CheckGroupProduct(const Shape& shape, std::uint64_t seed, Context* context,
+void CheckGroupProduct(const Shape& shape, std::uint64_t seed,
+                       const std::vector<Context*>& contexts,
                        std::string* types) {
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   Rng rng(seed);
   const GroupTypes& drawn = kGroupTypes[rng.Between(0, 5)];
   std::string weights_name;
-  drawn.check(shape, &rng, context, &weights_name);
+  drawn.check(shape, &rng, contexts, &weights_name);
   if (types != nullptr) *types = weights_name + " x " + drawn.name;
 }
 

@@ -69,8 +69,11 @@ struct GuardedMatrix {
       : matrix(MakeMatrix(static_cast<T*>(nullptr), rows, cols, order, gap)),
         buffer(SpanOf(matrix.layout()) * sizeof(T), Flush::kEnd) {
     matrix.set_data(buffer.as<T>());
-    std::memset(buffer.data(), 0x5a, buffer.bytes());
+    Paint();
   }
+
+  // As it was at first, gaps and elements.
+  void Paint() { std::memset(buffer.data(), 0x5a, buffer.bytes()); }
 };
 
 // Elements of any value; floats up to `unit`.
@@ -92,10 +95,12 @@ std::vector<float> GroupReference(const GroupWeights& weights,
 Shape RandomGroupShape(std::uint64_t seed);
 
 // Draws types, layouts, weights, activations and parameters from the seed,
-// multiplies, and fails fatally where an element's bits are not the oracle's or
-// one outside of dst was written. Returns the types, "4 bits by float16 x bf16
-// -> float": the first one is that of the scales.
-void CheckGroupProduct(const Shape& shape, std::uint64_t seed, Context* context,
+// multiplies by way of each of the contexts, and fails fatally where an
+// element's bits are not the oracle's or one outside of dst was written.
+// Returns the types, "4 bits by float16 x bf16 -> float": the first one is that
+// of the scales.
+void CheckGroupProduct(const Shape& shape, std::uint64_t seed,
+                       const std::vector<Context*>& contexts,
                        std::string* types = nullptr);
 
 }  // namespace ruy_like
