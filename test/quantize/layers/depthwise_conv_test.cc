@@ -9,6 +9,7 @@
 #include "test/quantize/expect_conv.h"
 #include "test/quantize/reference_conv.h"
 #include "test/support/count_allocations.h"
+#include "test/support/sanitizers.h"
 #include "test/support/test_util.h"
 
 namespace ruy_like {
@@ -43,7 +44,7 @@ RUY_LIKE_INSTANTIATE_PER_PATH(DepthwiseConvTest);
 
 TEST_P(DepthwiseConvTest, EqualsReference) {
   Workspace workspace;
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (std::uint64_t seed = 0; seed < 60 / kThinning; ++seed) {
     SCOPED_TRACE(seed);
     context_.set_max_num_threads(1 + static_cast<int>(seed % 3));
     ForEachLayerType([&](auto in, auto out, int i) {
@@ -92,7 +93,7 @@ ConvProblem<In, Out> RandomVectorized(std::uint64_t seed) {
 
 TEST_P(DepthwiseConvTest, VectorizedEqualsReference) {
   Workspace workspace;
-  for (std::uint64_t seed = 0; seed < 25; ++seed) {
+  for (std::uint64_t seed = 0; seed < (kSanitized ? 10 : 25); ++seed) {
     SCOPED_TRACE(seed);
     context_.set_max_num_threads(1 + static_cast<int>(seed % 2));
     ForEachByteType([&](auto in, auto out, int i) {
