@@ -8,6 +8,7 @@
 // a release wants 100,000 and more. Ends with what was covered.
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <map>
@@ -87,13 +88,19 @@ TEST(RandomTest, AllPathsGiveTheReferencesResult) {
     const MulProblem problem = RandomProblem(first_seed + i);
     MulRunner runner(problem);
     ++types[TypesName(problem)];
-    for (const std::unique_ptr<Context>& context : contexts) {
+    for (std::size_t c = 0; c < contexts.size(); ++c) {
+      // By way of the portable path, the last, and of one of the others.
+      if (IsPortables(problem) && c + 1 != contexts.size() &&
+          c != (first_seed + i) % contexts.size()) {
+        continue;
+      }
+      Context* const context = contexts[c].get();
       context->set_max_num_threads(problem.num_threads);
       // A cached operand once more, out of the cache; which must be empty for
       // the next problem, whose data may lie at the same address.
       const int runs = IsCached(problem) ? 2 : 1;
       for (int run = 0; run < runs; ++run) {
-        ASSERT_TRUE(runner.Check(context.get()))
+        ASSERT_TRUE(runner.Check(context))
             << "\nagain: --num_problems=1 --seed=" << first_seed + i;
       }
       if (IsCached(problem)) context->ClearPrepackedCache();
@@ -104,7 +111,7 @@ TEST(RandomTest, AllPathsGiveTheReferencesResult) {
       // threads.
       const std::vector<char> first = runner.DstBytes();
       context->set_max_num_threads(problem.num_threads % 4 + 1);
-      ASSERT_TRUE(runner.Check(context.get()));
+      ASSERT_TRUE(runner.Check(context));
       ASSERT_EQ(first, runner.DstBytes())
           << "other bits on " << context->last_used_num_threads()
           << " threads than on " << problem.num_threads << ", kernel "
