@@ -265,6 +265,58 @@ TEST_P(MulEpilogueTest, FloatScales) {
             });
 }
 
+// Products as near to ties as int32 and float allow, by scales of any and of
+// few bits, which the amx path estimates.
+TEST_P(MulEpilogueTest, FloatScalesNearTies) {
+  constexpr std::ptrdiff_t kChannels = 160, kOthers = 64, kDepth = 64;
+  std::vector<std::int8_t> zeros(kChannels * kDepth);
+  Rng rng(1);
+  for (int variant = 0; variant < 48; ++variant) {
+    const bool by_rows = variant % 2 == 0;
+    const Order order =
+        variant / 2 % 2 == 0 ? Order::kColMajor : Order::kRowMajor;
+    const int fraction_bits = variant / 4 % 3 == 0   ? 3
+                              : variant / 4 % 3 == 1 ? 14
+                                                     : 24;
+    const int zero_point = static_cast<int>(rng.Between(-128, 127));
+    std::vector<std::int32_t> bias;
+    std::vector<float> scales;
+    for (std::ptrdiff_t i = 0; i < kChannels; ++i) {
+      // In [1/2, 1), of so many bits, times 2^0 to 2^-21.
+      const double fraction = std::ldexp(
+          rng.Between(1 << (fraction_bits - 1), (1 << fraction_bits) - 1),
+          -fraction_bits);
+      scales.push_back(static_cast<float>(
+          std::ldexp(fraction, -static_cast<int>(rng.Between(0, 21)))));
+      const double result = rng.Between(-130, 130) - zero_point - 0.5;
+      bias.push_back(static_cast<std::int32_t>(std::lround(result / scales[i]) +
+                                               rng.Between(-1, 1)));
+    }
+    const std::ptrdiff_t rows = by_rows ? kChannels : kOthers;
+    const std::ptrdiff_t cols = by_rows ? kOthers : kChannels;
+    MulParams<std::int32_t, std::int8_t> params;
+    params.set_multiplier_rounding(MultiplierRounding::kFloat);
+    params.set_bias(bias.data());
+    if (by_rows) {
+      params.set_lhs_scale_perrow(scales.data());
+    } else {
+      params.set_channel_dimension(ChannelDimension::kCol);
+      params.set_rhs_scale_percol(scales.data());
+    }
+    const auto lhs = RowMajorOf(zeros.data(), rows, kDepth);
+    const auto rhs = ColMajorOf(zeros.data(), kDepth, cols);
+    std::vector<std::int8_t> actual(rows * cols), expected(rows * cols);
+    Matrix<std::int8_t> dst;
+    MakeSimpleLayout(rows, cols, order, dst.mutable_layout());
+    dst.set_zero_point(static_cast<std::int8_t>(zero_point));
+    dst.set_data(actual.data());
+    ASSERT_OK(Mul(lhs, rhs, params, &context_, &dst));
+    dst.set_data(expected.data());
+    ReferenceMul(lhs, rhs, params, &dst);
+    EXPECT_EQ(actual, expected) << variant;
+  }
+}
+
 TEST_P(MulEpilogueTest, TheDefaultMultiplierIsOne) {
   CheckEach(
       IntegerTypes(), kPlainOrders, kShapes, &context_,

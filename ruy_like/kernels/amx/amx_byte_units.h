@@ -2,8 +2,9 @@
 //
 // Included by amx_block.h, which runs units between tile products: the vector
 // units are idle there. For quantized calls with an 8-bit dst, signed or
-// unsigned, of either order, with multipliers along rows or columns and
-// exponents <= 0; amx_squares.h serves all others.
+// unsigned, of either order, with multipliers along rows or columns: of fixed
+// point with exponents <= 0, or float scales of one operand, the other's being
+// 1. amx_squares.h serves all others.
 //
 // A block has 64 vectors of 16 accumulators. A unit makes one vector of bytes
 // out of four of them; a round is four units:
@@ -31,6 +32,10 @@
 // such as powers of two, nearly all would be. But if all multipliers of a call
 // are multiples of 2^-15, the estimate is exact and even; then 1 is added
 // instead of 4, and an even low half below 8 means overflow.
+//
+// Float scales round ties to even, and their product with an accumulator is
+// rounded before that: where either decides, the lane is uncertain. If all are
+// multiples of 2^-12, that is too often, and units do not serve the call.
 //
 // Rounding modes are encoded in the instructions: MXCSR is neither used nor
 // changed.
@@ -112,6 +117,30 @@ RUY_LIKE_ALWAYS_INLINE __m512 UnitScales(__m512i fixedpoint, __m512i exponent) {
       kNearest);
 }
 
+// Float scales of a call, those of one operand. `values`: null if there are
+// none, or both operands have some.
+struct FloatScales {
+  const float* values;
+  bool per_channel;  // else element 0 is for all
+  bool of_columns;
+
+  static FloatScales Of(const EpilogueArgs& e) {
+    if (e.output != Output::kRounded) return {};
+    const ScaleArgs& s = *e.scales;
+    if (!s.rhs_per_col && *s.rhs == 1) return {s.lhs, s.lhs_per_row, false};
+    if (!s.lhs_per_row && *s.lhs == 1) return {s.rhs, s.rhs_per_col, true};
+    return {};
+  }
+  // All of `count` are multiples of 2^-12.
+  bool AreCoarse(ptrdiff_t count) const {
+    for (ptrdiff_t i = 0; i < (per_channel ? count : 1); ++i) {
+      const float scaled = values[i] * 4096;
+      if (!(scaled == __builtin_rintf(scaled))) return false;
+    }
+    return true;
+  }
+};
+
 // True if all multipliers, of which there are `count`, are multiples of 2^-15:
 // the fixed points' last 16 - exponent bits are zero.
 inline bool AreCoarse(const int32_t* fixedpoint, const int32_t* exponent,
@@ -135,17 +164,18 @@ struct UnitConstants {
   int8_t low, high;
   int8_t flip;  // 128 for unsigned results, which are made as signed ones
 
-  static bool CanServe(const EpilogueArgs& e) {
+  static bool CanServe(const EpilogueArgs& e, const FloatScales& scales,
+                       ptrdiff_t channels) {
     const Scaling scaling = ChooseScaling(e);
     const int32_t zero_point = e.dst_zero_point - Down(e);
-    return !e.needs_general &&
-           (e.dst_scalar == Scalar::kI8 || e.dst_scalar == Scalar::kU8) &&
-           (scaling == Scaling::kSmall || scaling == Scaling::kUpToZero) &&
+    return (e.dst_scalar == Scalar::kI8 || e.dst_scalar == Scalar::kU8) &&
+           (scaling == Scaling::kSmall || scaling == Scaling::kUpToZero ||
+            (scales.values != nullptr && !scales.AreCoarse(channels))) &&
            zero_point >= -255 && zero_point <= 255;
   }
-  void Set(const EpilogueArgs& e, ptrdiff_t channels) {
-    const bool coarse =
-        AreCoarse(e.fixedpoint, e.exponent, e.per_channel ? channels : 1);
+  void Set(const EpilogueArgs& e, bool has_scales, ptrdiff_t channels) {
+    const bool coarse = !has_scales && AreCoarse(e.fixedpoint, e.exponent,
+                                                 e.per_channel ? channels : 1);
     const int32_t down = Down(e);
     offset = static_cast<float>((e.dst_zero_point - down) * 65536 + 32768 +
                                 (coarse ? 1 : 4));

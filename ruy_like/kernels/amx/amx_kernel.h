@@ -58,6 +58,7 @@ struct CallState {
   const KernelArgs* args;
   EpilogueArgs epilogue;  // without integer bias, sums and zero points
   EpilogueRoute route;
+  FloatScales scales;
   bool row_major;
   UnitConstants constants;
   // Multipliers of the range's rows (kBytesByRow), or their bias (kFloats);
@@ -91,12 +92,21 @@ inline Stream ChooseStream(ptrdiff_t rows, ptrdiff_t depth) {
 
 // Multipliers of `count` channels from the `first` one on, and zeros up to
 // `padded`, a multiple of vectors.
-inline void SetScales(const EpilogueArgs& e, ptrdiff_t first, int count,
+inline void SetScales(const CallState& s, ptrdiff_t first, int count,
                       int padded, float* scales) {
   typedef Simd512 V;
+  const EpilogueArgs& e = s.epilogue;
+  const FloatScales& floats = s.scales;
   for (int i = 0; i < padded; i += V::kLanes) {
     const V::Mask mask =
         V::FirstLanes(i < count ? Min(count - i, V::kLanes) : 0);
+    if (floats.values != nullptr) {
+      const V::Float vector =
+          floats.per_channel ? V::LoadMasked(floats.values + first + i, mask)
+                             : V::SetFloat(*floats.values);
+      _mm512_storeu_ps(scales + i, V::MulFloat(vector, V::SetFloat(65536)));
+      continue;
+    }
     _mm512_storeu_ps(
         scales + i,
         e.per_channel
@@ -110,7 +120,7 @@ inline void SetVectorMultipliers(BlockShape shape, ptrdiff_t col0, int cols,
                                  CallState* s) {
   if (s->route != EpilogueRoute::kBytesByVector) return;
   float by_column[kSliceCols];
-  SetScales(s->epilogue, col0, cols, kSliceCols, by_column);
+  SetScales(*s, col0, cols, kSliceCols, by_column);
   const UnitWalk& walk = kUnitWalks[static_cast<int>(shape)][s->row_major];
   float* const to = s->vector_scales[col0 / kSliceCols % 3];
   for (int i = 0; i < 64; ++i) {
@@ -141,11 +151,16 @@ inline void InitEpilogue(const KernelArgs& args, CallState* s) {
     }
     return;
   }
-  if (!UnitConstants::CanServe(e)) return;
-  s->route = e.per_channel && !e.channels_are_rows
+  s->scales = FloatScales::Of(e);
+  const bool has_scales = s->scales.values != nullptr;
+  const bool of_columns =
+      has_scales ? s->scales.of_columns : !e.channels_are_rows;
+  const ptrdiff_t channels = of_columns ? args.cols : args.rows;
+  if (!UnitConstants::CanServe(e, s->scales, channels)) return;
+  s->route = of_columns && (has_scales ? s->scales.per_channel : e.per_channel)
                  ? EpilogueRoute::kBytesByVector
                  : EpilogueRoute::kBytesByRow;
-  s->constants.Set(e, e.channels_are_rows ? args.rows : args.cols);
+  s->constants.Set(e, has_scales, channels);
 }
 
 inline UnitArgs UnitsOf(const Block& block, CallState* s) {
@@ -377,7 +392,7 @@ void RunAmx(const KernelArgs* depth_args) {
     Flush(s);  // needs the multipliers of the rows before
     SetRowTerms(*args, row0, rows, &s->terms);
     if (s->route == EpilogueRoute::kBytesByRow) {
-      SetScales(s->epilogue, row0, rows, (rows + 63) / 64 * 64, s->row_scales);
+      SetScales(*s, row0, rows, (rows + 63) / 64 * 64, s->row_scales);
     } else if (s->route == EpilogueRoute::kFloats) {
       SetRowBias(s->epilogue, row0, rows, s->row_scales);
     }
