@@ -1,7 +1,7 @@
 // Python: arrays become rl_matrix, and other arguments C values.
 //
-// An array is what has the buffer protocol, a NumPy array of ml_dtypes'
-// bfloat16, or what has __dlpack__.
+// An array is what has the buffer protocol, a NumPy array of one of ml_dtypes'
+// types, or what has __dlpack__.
 #include <string.h>
 
 #include "module.h"
@@ -23,7 +23,15 @@ typedef struct {
   uint64_t byte_offset;
 } DLTensor;
 
-enum { kDLCpu = 1, kDLInt = 0, kDLUInt = 1, kDLFloat = 2, kDLBfloat = 4 };
+enum {
+  kDLCpu = 1,
+  kDLInt = 0,
+  kDLUInt = 1,
+  kDLFloat = 2,
+  kDLBfloat = 4,
+  kDLFloat8E4M3 = 10,
+  kDLFloat8E5M2 = 12
+};
 
 // ## Types
 
@@ -37,6 +45,8 @@ const TypeInfo kTypes[kNumTypes] = {
     {"float64", "d", 8, kDLFloat},
     {"bfloat16", NULL, 2, kDLBfloat},
     {"float16", "e", 2, kDLFloat},
+    {"float8_e4m3fn", NULL, 1, kDLFloat8E4M3},
+    {"float8_e5m2", NULL, 1, kDLFloat8E5M2},
 };
 
 // The type of a dtype, or of its name; 0 with an exception.
@@ -167,24 +177,31 @@ static int TakeBuffer(const char* name, PyObject* object, Array* array) {
   return 1;
 }
 
-// A NumPy array of bfloat16 has no buffer; its view as uint16 has one.
-static int TakeBfloat16(const char* name, PyObject* object, Array* array) {
+// A NumPy array of one of ml_dtypes' types has no buffer; its view as integers
+// has one.
+static int TakeView(const char* name, PyObject* object, int type,
+                    Array* array) {
   int result;
-  PyObject* view = PyObject_CallMethod(object, "view", "s", "uint16");
+  PyObject* view = PyObject_CallMethod(
+      object, "view", "s", kTypes[type].bytes == 1 ? "uint8" : "uint16");
   if (view == NULL) return 0;
-  array->type = RL_BFLOAT16;
+  array->type = type;
   result = TakeBuffer(name, view, array);  // refers to the view
   Py_DECREF(view);
   return result;
 }
 
-static int IsBfloat16(PyObject* object) {
-  int result = 0;
+// The type of ml_dtypes' that an object's elements have; 0: none.
+static int ViewedType(PyObject* object) {
+  int result = 0, i;
   PyObject* dtype = PyObject_GetAttrString(object, "dtype");
   PyObject* text = dtype != NULL ? PyObject_Str(dtype) : NULL;
-  if (text != NULL) {
-    result = PyUnicode_CompareWithASCIIString(text, "bfloat16") == 0 &&
-             PyObject_HasAttrString(object, "view");
+  for (i = 1; i < kNumTypes && text != NULL; ++i) {
+    if (kTypes[i].format == NULL &&
+        PyUnicode_CompareWithASCIIString(text, kTypes[i].name) == 0 &&
+        PyObject_HasAttrString(object, "view")) {
+      result = i;
+    }
   }
   Py_XDECREF(text);
   Py_XDECREF(dtype);
@@ -194,6 +211,7 @@ static int IsBfloat16(PyObject* object) {
 
 // Holds the memory of an array; false with an exception. Release() in any case.
 int Take(const char* name, PyObject* object, Array* array) {
+  int viewed;
   if (PyObject_CheckBuffer(object)) {
     if (TakeBuffer(name, object, array)) return 1;
     if (array->buffer.obj != NULL ||
@@ -201,7 +219,8 @@ int Take(const char* name, PyObject* object, Array* array) {
       return 0;
     }
     PyErr_Clear();
-    if (IsBfloat16(object)) return TakeBfloat16(name, object, array);
+    viewed = ViewedType(object);
+    if (viewed != 0) return TakeView(name, object, viewed, array);
   }
   if (PyObject_HasAttr(object, g_state.dlpack)) {
     return TakeDlpack(name, object, array);

@@ -2,7 +2,7 @@
 // limited API of CPython 3.11, so that one file serves that and later versions.
 //
 // It turns arrays into rl_matrix: what has the buffer protocol, NumPy arrays of
-// ml_dtypes' bfloat16, and what has __dlpack__. The C interface checks values;
+// ml_dtypes' types, and what has __dlpack__. The C interface checks values;
 // lengths of arrays, which it cannot see, are checked here.
 #include "module.h"
 
@@ -743,24 +743,23 @@ static int AddNumpy(void) {
   int i;
   if (numpy == NULL) return 0;
   g_state.empty = PyObject_GetAttrString(numpy, "empty");
-  for (i = 1; i < kNumTypes; ++i) {
-    if (i != RL_BFLOAT16) {
-      g_state.dtypes[i] =
-          PyObject_CallMethod(numpy, "dtype", "s", kTypes[i].name);
-      if (g_state.dtypes[i] == NULL) return 0;
-    }
-  }
   ml_dtypes = PyImport_ImportModule("ml_dtypes");
-  if (ml_dtypes != NULL) {
-    PyObject* type = PyObject_GetAttrString(ml_dtypes, "bfloat16");
-    if (type != NULL) {
-      g_state.dtypes[RL_BFLOAT16] =
-          PyObject_CallMethod(numpy, "dtype", "O", type);
-    }
-    Py_XDECREF(type);
-    Py_DECREF(ml_dtypes);
-  }
   PyErr_Clear();
+  for (i = 1; i < kNumTypes; ++i) {
+    const char* const name = kTypes[i].name;
+    if (kTypes[i].format != NULL) {
+      g_state.dtypes[i] = PyObject_CallMethod(numpy, "dtype", "s", name);
+      if (g_state.dtypes[i] == NULL) return 0;
+    } else if (ml_dtypes != NULL) {
+      PyObject* type = PyObject_GetAttrString(ml_dtypes, name);
+      if (type != NULL) {
+        g_state.dtypes[i] = PyObject_CallMethod(numpy, "dtype", "O", type);
+      }
+      Py_XDECREF(type);
+      PyErr_Clear();
+    }
+  }
+  Py_XDECREF(ml_dtypes);
   Py_DECREF(numpy);
   return g_state.empty != NULL;
 }

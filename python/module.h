@@ -13,7 +13,7 @@ typedef struct {
   const char* format;  // of the buffer protocol; null: none
   int bytes, dl_code;
 } TypeInfo;
-enum { kNumTypes = RL_FLOAT16 + 1 };
+enum { kNumTypes = RL_FLOAT8_E5M2 + 1 };
 extern const TypeInfo kTypes[kNumTypes];  // indexed by RL_INT8, ...
 
 typedef struct {

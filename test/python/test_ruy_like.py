@@ -1,5 +1,6 @@
 """ruy_like's Python package against NumPy in int64 and float64."""
 
+import ctypes
 import math
 import pathlib
 import re
@@ -305,6 +306,53 @@ def test_settings_of_contexts():
     with pytest.raises(TypeError, match="Context"):
         rl.Context(workers_of=3)
     assert rl.info()["default_threads"] >= 1
+
+
+class Float8(Tensor):
+    """Bytes, as a tensor of another library's 8-bit floats."""
+
+    def __init__(self, array, code):
+        super().__init__(array)
+        self.code = code
+
+    def __dlpack__(self, stream=None):
+        capsule = super().__dlpack__()
+        pointer = ctypes.pythonapi.PyCapsule_GetPointer
+        pointer.restype = ctypes.c_void_p
+        pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+        # After data, device and ndim.
+        ctypes.c_uint8.from_address(
+            pointer(capsule, b"dltensor") + 20).value = self.code
+        return capsule
+
+
+@pytest.mark.parametrize("name,code,bits,values", [
+    ("float8_e4m3fn", 10, [[0x38, 0x7e, 0x01], [0x88, 0xc5, 0x80]],
+     [[1, 448, 2**-9], [-2**-6, -3.25, 0]]),
+    ("float8_e5m2", 12, [[0x3c, 0x7b, 0x01], [0x84, 0xc1, 0x80]],
+     [[1, 57344, 2**-16], [-2**-14, -2.5, 0]])])
+def test_float8(name, code, bits, values):
+    bits, values = np.array(bits, np.uint8), np.array(values)
+    identity = np.eye(3, dtype=np.float32)
+    for order in "CF":
+        a = Float8(np.array(bits, order=order), code)
+        result = rl.mul(a, identity)
+        assert result.dtype == np.float32
+        np.testing.assert_array_equal(result, values)
+        np.testing.assert_array_equal(rl.mul(identity[:2, :2], a), values)
+    packed = rl.PackedMatrix(Float8(bits, code), side="lhs")
+    again = rl.PackedMatrix.from_bytes(packed.to_bytes(), name)
+    np.testing.assert_array_equal(rl.mul(again, identity), values)
+    with pytest.raises((TypeError, ValueError), match="ml_dtypes|no such product"):
+        rl.mul(identity, identity, dtype=name)
+
+
+@pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e5m2"])
+def test_float8_of_ml_dtypes(name):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    a = rng.standard_normal((4, 6)).astype(getattr(ml_dtypes, name))
+    b = rng.standard_normal((6, 3)).astype(np.float32)
+    np.testing.assert_allclose(rl.mul(a, b), a.astype(float) @ b, rtol=1e-5)
 
 
 def test_bfloat16():
