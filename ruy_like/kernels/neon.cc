@@ -16,7 +16,6 @@
 #include "ruy_like/kernels/panel/panel_tile_bytes_neon.h"
 #include "ruy_like/kernels/panel/panel_tile_columns_neon.h"
 #include "ruy_like/kernels/panel/panel_tile_in_order_neon.h"
-#include "ruy_like/kernels/panel/panel_tile_int7_neon.h"
 #include "ruy_like/pack/pack_routines.h"
 
 namespace ruy_like::kernels {
@@ -53,10 +52,6 @@ constexpr Kernel kKernels[] = {
         "Neon_S8ByDepthS8_16x2x1", Family::k8x8, PackNeon_8_S8_1x1),
     NarrowByDepthKernel<U8U8Op, /*kMaxCols=*/2>::Entry(
         "Neon_U8ByDepthU8_16x2x1", Family::k8x8, PackNeon_8_U8_1x1),
-    NeonInt7Kernel<true>::Entry("Neon_S7S7_4x4x16", Family::k8x8,
-                                PackNeon_8_S8_4x16, PackNeon_8_S8_4x16),
-    NeonInt7Kernel<false>::Entry("Neon_S7S8_4x4x16", Family::k8x8,
-                                 PackNeon_8_S8_4x16, PackNeon_8_S8_4x16),
     NarrowNeonBytesKernel::Entry("Neon_S8S8_4x2x16", Family::k8x8,
                                  PackNeon_8_S8_4x16, PackNeon_8_S8_1x1),
     NeonBytesKernel::Entry("Neon_S8S8_4x4x16", Family::k8x8, PackNeon_8_S8_4x16,
