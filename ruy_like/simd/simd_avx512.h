@@ -2,9 +2,9 @@
 //
 // Included by the per-ISA files built with AVX-512 F/BW/DQ/VL. It names the
 // operations that those templates need and nothing else: no policy, no loops.
-// simd_avx2.h has the same members for 256 bits, except halves and
-// TransposeLines(); simd_x86_members.inc has those that are the same word for
-// word. Everything is internal to the including translation unit.
+// simd_avx2.h has the same members for 256 bits, except halves;
+// simd_x86_members.inc has those that are the same word for word. Everything is
+// internal to the including translation unit.
 #ifndef RUY_LIKE_SIMD_SIMD_AVX512_H_
 #define RUY_LIKE_SIMD_SIMD_AVX512_H_
 
@@ -289,24 +289,6 @@ struct Simd512 {
       Int lanes[4] = {t[i], t[i + 4], t[i + 8], t[i + 12]};
       TransposeLanes(lanes);
       for (int j = 0; j < 4; ++j) m[i + 4 * j] = lanes[j];
-    }
-  }
-
-  // The same of floats, with no more than 20 registers.
-  static RUY_LIKE_ALWAYS_INLINE void TransposeLines(Float* m) {
-    RUY_LIKE_UNROLL
-    for (int i = 0; i < kLanes; i += 4) TransposeParts(m + i);
-    // m[4 * g + i] has elements i, i + 4, ... of rows 4g to 4g + 3.
-    RUY_LIKE_UNROLL
-    for (int i = 0; i < 4; ++i) {
-      const Float a = _mm512_shuffle_f32x4(m[i], m[4 + i], 0x88);
-      const Float b = _mm512_shuffle_f32x4(m[i], m[4 + i], 0xdd);
-      const Float c = _mm512_shuffle_f32x4(m[8 + i], m[12 + i], 0x88);
-      const Float d = _mm512_shuffle_f32x4(m[8 + i], m[12 + i], 0xdd);
-      m[i] = _mm512_shuffle_f32x4(a, c, 0x88);
-      m[4 + i] = _mm512_shuffle_f32x4(b, d, 0x88);
-      m[8 + i] = _mm512_shuffle_f32x4(a, c, 0xdd);
-      m[12 + i] = _mm512_shuffle_f32x4(b, d, 0xdd);
     }
   }
 };

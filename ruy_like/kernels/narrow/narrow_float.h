@@ -91,17 +91,13 @@ constexpr ptrdiff_t kElementBytes = BytesOf(Words::kScalar, 1);
 
 // How rows go through depth (doc/tuning.md).
 enum class Walk {
-  // Four words of each vector of rows in turn, with up to four vectors: for
-  // rows that L2 holds.
-  kCached,
+  // Four words of each vector of rows in turn.
+  kByWord,
   // A line of each row of one vector, then of the next: 16 rows, as many as
   // prefetchers follow. Their lines may share a set of L1, since they are used
-  // up before the next vector's evict them.
-  kStreamed,
-  // Floats, 512 bits: a line of each row by one load, so that it need not stay
-  // in L1; in a cache that is slower, since more of its shuffles cross 128
-  // bits. For several columns of a lhs in memory.
-  kWholeLines,
+  // up before the next vector's evict them. For a single column by rows that L2
+  // does not hold.
+  kByLine,
   // Too few rows for the others.
   kOneVector
 };
@@ -179,17 +175,7 @@ void RunRows(const RowsArgs& args) {
   for (int v = 0; v < kVectors; ++v) lhs[v] = args.lhs + v * kLanes * stride;
   ptrdiff_t words = args.words;
   for (; words >= kLineWords; words -= kLineWords) {
-    if constexpr (kWalk == Walk::kWholeLines) {
-      typename V::Float x[kLineWords];
-      RUY_LIKE_UNROLL
-      for (int i = 0; i < kLineWords; ++i) {
-        const char* const line = lhs[0] + i * stride;
-        x[i] = V::InRegister(V::AsFloat(V::Load(line)));
-        __builtin_prefetch(line + ahead, /*rw=*/0, /*locality=*/2);
-      }
-      V::TransposeLines(x);
-      MultiplyAddWords<V, Words, kRhsWidth>(x, rhs, 0, acc);
-    } else if constexpr (kWalk == Walk::kStreamed) {
+    if constexpr (kWalk == Walk::kByLine) {
       RUY_LIKE_UNROLL
       for (int v = 0; v < kVectors; ++v) {
         RUY_LIKE_UNROLL
@@ -236,14 +222,14 @@ template <class V>
 constexpr int VectorsOf(Walk walk, int cols, int rhs_width) {
   return walk == Walk::kOneVector                  ? 1
          : V::kLanes == 16 || cols > 3             ? 1
-         : walk == Walk::kCached && rhs_width == 1 ? 4
+         : walk == Walk::kByWord && rhs_width == 1 ? 4
                                                    : 2;
 }
 
 // RunRows() for 1, 2 ... kRhsWidth columns.
 template <class V, class Words, int kRhsWidth, Walk kWalk>
 constexpr auto kRunRows = TableOf<RowsFn, kRhsWidth>([](auto cols) {
-  constexpr Walk kLoop = kWalk == Walk::kOneVector ? Walk::kCached : kWalk;
+  constexpr Walk kLoop = kWalk == Walk::kOneVector ? Walk::kByWord : kWalk;
   constexpr int kVectors = VectorsOf<V>(kWalk, cols(), kRhsWidth);
   return RunRows<V, typename Words::RowWords, kRhsWidth, cols(), kVectors,
                  kLoop>;
@@ -257,7 +243,7 @@ struct NarrowFloatKernel {
   typedef typename Words::Op Op;
   static constexpr int kLanes = V::kLanes;
   static constexpr int kMaxTileRows =
-      VectorsOf<V>(Walk::kCached, 1, kRhsWidth) * kLanes;
+      VectorsOf<V>(Walk::kByWord, 1, kRhsWidth) * kLanes;
   static constexpr int kPieceDepth = 64;
   // Elements that are multiplied as whole words, four at a time.
   static constexpr int kFourWords =
@@ -286,15 +272,13 @@ struct NarrowFloatKernel {
     const int cols = static_cast<int>(args->cols);
     const ptrdiff_t stride = args->lhs_stride_bytes;
     const Walk walk = WalkOf(args->rows, stride, cols);
-    RowsFn* run = kRunRows<V, Words, kRhsWidth, Walk::kStreamed>.fns[cols - 1];
-    if (walk == Walk::kCached) {
-      run = kRunRows<V, Words, kRhsWidth, Walk::kCached>.fns[cols - 1];
-    } else if (walk == Walk::kOneVector) {
+    RowsFn* run = kRunRows<V, Words, kRhsWidth, Walk::kByWord>.fns[cols - 1];
+    if (walk == Walk::kOneVector) {
       run = kRunRows<V, Words, kRhsWidth, Walk::kOneVector>.fns[cols - 1];
     }
-    if constexpr (kHasWholeLines) {
-      if (walk == Walk::kWholeLines) {
-        run = kRunRows<V, Words, kRhsWidth, Walk::kWholeLines>.fns[cols - 1];
+    if constexpr (kRhsWidth == 1) {
+      if (walk == Walk::kByLine) {
+        run = kRunRows<V, Words, kRhsWidth, Walk::kByLine>.fns[cols - 1];
       }
     }
     const int vectors = VectorsOf<V>(walk, cols, kRhsWidth);
@@ -362,21 +346,17 @@ struct NarrowFloatKernel {
 
   // A larger lhs leaves L2.
   static constexpr ptrdiff_t kCachedBytes = 1 << 20;
-  static constexpr bool kHasWholeLines = kLanes == 16 && Words::kDepth == 1;
   // From a larger one, in memory, the next tile's rows are prefetched, not the
-  // next lines. One that takes whole lines always comes from there.
-  static constexpr ptrdiff_t kNextRowsBytes = (kHasWholeLines ? 8 : 32) << 20;
+  // next lines.
+  static constexpr ptrdiff_t kNextRowsBytes = 32 << 20;
   static constexpr ptrdiff_t kAheadBytes = 256;
 
   static RUY_LIKE_ALWAYS_INLINE Walk WalkOf(ptrdiff_t rows, ptrdiff_t stride,
                                             int cols) {
-    const int most = VectorsOf<V>(Walk::kCached, cols, kRhsWidth) * kLanes;
-    const Walk walk = kIsFloat8<Words> ? Walk::kCached
-                      : kHasWholeLines && rows * stride > kNextRowsBytes
-                          ? Walk::kWholeLines
-                      : rows * stride > kCachedBytes || SharesSets(stride, most)
-                          ? Walk::kStreamed
-                          : Walk::kCached;
+    const Walk walk = kRhsWidth == 1 && (rows * stride > kCachedBytes ||
+                                         SharesSets(stride, kMaxTileRows))
+                          ? Walk::kByLine
+                          : Walk::kByWord;
     return rows < VectorsOf<V>(walk, cols, kRhsWidth) * kLanes
                ? Walk::kOneVector
                : walk;
