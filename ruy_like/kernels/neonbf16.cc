@@ -22,7 +22,6 @@ struct BFloat16SquaresOp : FloatOp<SimdNeon> {
   static constexpr int kDotWidth = 4;
   static constexpr int kStepDepth = 4;
   static constexpr int kDepthMultiple = 4;
-  static constexpr bool kFinishesTiles = true;
   static constexpr TileKind kTileKind = TileKind::kOwn;
   template <class RhsSource, int kVectors, int kCols>
   using Tile = SquaresTile<BFloat16SquaresOp, RhsSource, kVectors, kCols>;

@@ -39,7 +39,7 @@ struct SimdSse : SimdVectors<SimdSse> {
     return n == kLanes ? LoadBytes(p) : LoadLanes(p, n);
   }
   static RUY_LIKE_ALWAYS_INLINE Float LoadMasked(const float* p, Mask n) {
-    return n == kLanes ? LoadFloats(p) : AsFloat(LoadLanes(p, n));
+    return n == kLanes ? LoadVector(p) : AsFloat(LoadLanes(p, n));
   }
   static RUY_LIKE_ALWAYS_INLINE Int SumBytePairs(Int x) {
     return As<Int>(_mm_maddubs_epi16(_mm_set1_epi8(1), As<__m128i>(x)));

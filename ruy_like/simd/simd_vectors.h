@@ -215,7 +215,7 @@ struct SimdVectors : Simd128<V, IntVector, FloatVector> {
     return *reinterpret_cast<const Float*>(p);
   }
   // At any alignment.
-  static RUY_LIKE_ALWAYS_INLINE Float LoadFloats(const float* p) {
+  static RUY_LIKE_ALWAYS_INLINE Float LoadVector(const float* p) {
     return As<Float>(Unaligned<Int8x16>::Load(p));
   }
   static RUY_LIKE_ALWAYS_INLINE void StoreAligned(float* p, Float x) {

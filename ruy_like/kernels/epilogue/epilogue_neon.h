@@ -162,36 +162,6 @@ __attribute__((noinline)) int StoreWholeFloatRows(
   });
 }
 
-// A tile of whole vectors of rows that never left the registers.
-template <int kCols, int kVectors>
-RUY_LIKE_ALWAYS_INLINE void FinishTile(
-    const float32x4_t (&acc)[kCols][kVectors], const FloatTile& tile) {
-  float* to = tile.dst;
-  const ptrdiff_t stride = tile.dst_col_stride;
-  if (tile.is_plain) {
-    RUY_LIKE_UNROLL
-    for (int c = 0; c < kCols; ++c) {
-      RUY_LIKE_UNROLL
-      for (int v = 0; v < kVectors; ++v) vst1q_f32(to + 4 * v, acc[c][v]);
-      to += stride;
-    }
-    return;
-  }
-  const FloatOutput<SimdNeon> output(tile.bounds);
-  RUY_LIKE_UNROLL
-  for (int v = 0; v < kVectors; ++v) {
-    // Adding -0 changes nothing, not even -0.
-    const float32x4_t addend = tile.row_bias == nullptr
-                                   ? vdupq_n_f32(-0.0f)
-                                   : vld1q_f32(tile.row_bias + 4 * v);
-    RUY_LIKE_UNROLL
-    for (int c = 0; c < kCols; ++c) {
-      const float32x4_t x = vaddq_f32(acc[c][v], addend);
-      vst1q_f32(to + c * stride + 4 * v, output.Apply(x));
-    }
-  }
-}
-
 template <>
 __attribute__((noinline)) inline void StoreFloatColumns<SimdNeon>(
     const SpilledTile<float>& tile, const EpilogueArgs& e, void* dst,

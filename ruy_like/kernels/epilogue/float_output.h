@@ -1,6 +1,5 @@
 // Back-end: the last step of the float epilogue, after bias and old values, for
-// all vector kernels: the clamp. Also the destination of a tile that is
-// finished in registers.
+// all vector kernels: the clamp. Also tiles that are finished in registers.
 //
 // Used by every epilogue of floats. portable.cc has its own, in plain C++.
 #ifndef RUY_LIKE_KERNELS_EPILOGUE_FLOAT_OUTPUT_H_
@@ -33,7 +32,6 @@ struct FloatBounds {
 template <class V>
 class FloatOutput {
  public:
-  FloatOutput() = default;
   explicit RUY_LIKE_ALWAYS_INLINE FloatOutput(const FloatBounds& bounds)
       : low_(V::SetFloat(bounds.low)), high_(V::SetFloat(bounds.high)) {}
   RUY_LIKE_ALWAYS_INLINE typename V::Float Apply(typename V::Float x) const {
@@ -45,6 +43,7 @@ class FloatOutput {
 };
 
 // Where a tile that is finished in registers goes.
+template <class V>
 struct FloatTile {
   float* dst;  // the tile's first element; rows are adjacent
   ptrdiff_t dst_col_stride;
@@ -52,6 +51,38 @@ struct FloatTile {
   FloatBounds bounds;
   bool is_plain;  // no bias, no bounds: accumulators are results
 };
+
+// A tile of whole vectors of rows that never left the registers.
+template <class V, int kCols, int kVectors>
+RUY_LIKE_ALWAYS_INLINE void FinishTile(
+    const typename V::Float (&acc)[kCols][kVectors], const FloatTile<V>& tile) {
+  float* to = tile.dst;
+  const ptrdiff_t stride = tile.dst_col_stride;
+  if (tile.is_plain) {
+    RUY_LIKE_UNROLL
+    for (int c = 0; c < kCols; ++c) {
+      RUY_LIKE_UNROLL
+      for (int v = 0; v < kVectors; ++v) {
+        V::Store(to + v * V::kLanes, acc[c][v], V::kLanes);
+      }
+      to += stride;
+    }
+    return;
+  }
+  const FloatOutput<V> output(tile.bounds);
+  RUY_LIKE_UNROLL
+  for (int v = 0; v < kVectors; ++v) {
+    // Adding -0 changes nothing, not even -0.
+    const typename V::Float addend =
+        tile.row_bias == nullptr ? V::SetFloat(-0.0f)
+                                 : V::LoadVector(tile.row_bias + v * V::kLanes);
+    RUY_LIKE_UNROLL
+    for (int c = 0; c < kCols; ++c) {
+      V::Store(to + c * stride + v * V::kLanes,
+               output.Apply(V::AddFloat(acc[c][v], addend)), V::kLanes);
+    }
+  }
+}
 
 }  // namespace
 }  // namespace ruy_like::kernels

@@ -95,7 +95,7 @@ void RunSmallTile(const SmallTile& tile) {
     for (int v = 0; v < kVectors; ++v) {
       const float* const rows =
           reinterpret_cast<const float*>(lhs) + v * V::kLanes;
-      x[v] = v == kLast ? V::LoadMasked(rows, mask) : V::LoadFloats(rows);
+      x[v] = v == kLast ? V::LoadMasked(rows, mask) : V::LoadVector(rows);
       V::HoldInRegister(x[v]);
     }
     RUY_LIKE_UNROLL
@@ -116,7 +116,7 @@ void RunSmallTile(const SmallTile& tile) {
     RUY_LIKE_UNROLL
     for (int v = 0; v < kVectors; ++v) {
       const float* const p = tile.row_bias + v * V::kLanes;
-      const Float bias = v == kLast ? V::LoadMasked(p, mask) : V::LoadFloats(p);
+      const Float bias = v == kLast ? V::LoadMasked(p, mask) : V::LoadVector(p);
       RUY_LIKE_UNROLL
       for (int c = 0; c < kCols; ++c) acc[v][c] = V::AddFloat(acc[v][c], bias);
     }

@@ -5,9 +5,10 @@
 // prepared once and then serves every column. It knows nothing of the
 // multiplication.
 //
-// In the common calls the epilogue of a tile is deferred: its steps run between
-// those of the next tile's product. The two need different execution ports, but
-// a processor overlaps little of them by itself (doc/tuning.md).
+// In the common calls tiles of floats are finished in registers. The epilogue
+// of a tile of integers is deferred on x86: its steps run between those of the
+// next tile's product. The two need different execution ports, but a processor
+// overlaps little of them by itself (doc/tuning.md).
 #ifndef RUY_LIKE_KERNELS_PANEL_PANEL_EPILOGUE_H_
 #define RUY_LIKE_KERNELS_PANEL_PANEL_EPILOGUE_H_
 
@@ -145,6 +146,7 @@ class IntPanelEpilogue : public IntPanelTerms<V, kMostVectors> {
 
  public:
   typedef ByteTile<V> Finish;
+  static constexpr bool kDefers = V::kInterleavesEpilogue;
   // Two vectors of rows, column-major without gaps.
   typedef ByteTile<V> DeferredTile;
 
@@ -235,73 +237,33 @@ class IntPanelEpilogue : public IntPanelTerms<V, kMostVectors> {
   ByteBounds<V> bounds_;  // set unless is_general_
 };
 
-// Float accumulators: the same members.
+// Float accumulators: whole tiles are finished in registers, none is deferred.
 template <class V>
 class FloatPanelEpilogue {
  public:
-  typedef typename V::Float Float;
-  typedef FloatTile Finish;
+  typedef FloatTile<V> Finish;
   static constexpr bool kHasColumnStart = false;
-
-  struct DeferredTile {
-    int rows;  // 0: there is no tile
-    const float* acc;
-    const float* addends;
-    const FloatOutput<V>* output;
-    float* dst;
-    ptrdiff_t dst_col_stride;
-
-    bool IsEmpty() const { return rows == 0; }
-  };
-
-  class EpilogueSteps {
-   public:
-    static constexpr int Count(int cols) { return cols / 2; }
-    static constexpr bool kOneStart = true;
-
-    explicit RUY_LIKE_ALWAYS_INLINE EpilogueSteps(const DeferredTile& deferred)
-        : tile_(deferred),
-          low_addends_(V::LoadAligned(deferred.addends)),
-          high_addends_(V::LoadAligned(deferred.addends + V::kLanes)),
-          output_(*deferred.output) {}
-    RUY_LIKE_ALWAYS_INLINE void Run(int epilogue_step) const {
-      const float* acc = tile_.acc + epilogue_step * 4 * V::kLanes;
-      float* dst = tile_.dst + epilogue_step * 2 * tile_.dst_col_stride;
-      for (int i = 0; i < 2; ++i) {
-        V::Store(dst, Result(acc, low_addends_), V::kLanes);
-        V::Store(dst + V::kLanes, Result(acc + V::kLanes, high_addends_),
-                 tile_.rows - V::kLanes);
-        acc += 2 * V::kLanes;
-        dst += tile_.dst_col_stride;
-      }
-    }
-
-   private:
-    RUY_LIKE_ALWAYS_INLINE Float Result(const float* acc, Float addend) const {
-      return output_.Apply(V::AddFloat(V::LoadAligned(acc), addend));
-    }
-    const DeferredTile& tile_;
-    const Float low_addends_, high_addends_;
-    const FloatOutput<V> output_;
-  };
-
-  static RUY_LIKE_ALWAYS_INLINE bool CanDefer(const EpilogueArgs& e) {
-    return e.dst_row_stride == 1 && !e.needs_general &&
-           (e.bias == nullptr || e.channels_are_rows);
-  }
+  static constexpr bool kDefers = false;
 
   RUY_LIKE_ALWAYS_INLINE FloatPanelEpilogue(const KernelArgs& args,
-                                            ptrdiff_t row0, ptrdiff_t rows)
-      : e_(*args.epilogue), row0_(row0), rows_(rows) {}
+                                            ptrdiff_t /*row0*/,
+                                            ptrdiff_t /*rows*/)
+      : e_(*args.epilogue) {}
 
   RUY_LIKE_ALWAYS_INLINE const float* Start(ptrdiff_t) const { return kZeros; }
+  static RUY_LIKE_ALWAYS_INLINE const void* StartBelow(const void* start, int) {
+    return start;
+  }
   RUY_LIKE_ALWAYS_INLINE void Store(float* acc, ptrdiff_t acc_col_stride,
                                     int rows, int cols, ptrdiff_t row,
                                     ptrdiff_t col) const {
     StoreTile<V>({acc, acc_col_stride, rows, cols, row, col}, e_);
   }
 
-  RUY_LIKE_ALWAYS_INLINE bool FinishesTiles() const { return CanDefer(e_); }
+  RUY_LIKE_ALWAYS_INLINE bool FinishesTiles() const {
+    return e_.dst_row_stride == 1 && !e_.needs_general &&
+           (e_.bias == nullptr || e_.channels_are_rows);
+  }
   RUY_LIKE_ALWAYS_INLINE Finish FinishAt(ptrdiff_t row, ptrdiff_t col) const {
     const float* const bias = static_cast<const float*>(e_.bias);
     return {static_cast<float*>(e_.dst) + row + col * e_.dst_col_stride,
@@ -312,46 +274,11 @@ class FloatPanelEpilogue {
     finish->dst += vectors * V::kLanes;
     if (finish->row_bias != nullptr) finish->row_bias += vectors * V::kLanes;
   }
-  static RUY_LIKE_ALWAYS_INLINE const void* StartBelow(const void* start, int) {
-    return start;
-  }
-
-  RUY_LIKE_ALWAYS_INLINE DeferredTile NoDeferredTile() {
-    PrepareRows();
-    return Defer(nullptr, /*rows=*/0, row0_, 0);
-  }
-  RUY_LIKE_ALWAYS_INLINE DeferredTile Defer(const float* acc, int rows,
-                                            ptrdiff_t row,
-                                            ptrdiff_t col) const {
-    return {rows,
-            acc,
-            addends_ + (row - row0_),
-            &output_,
-            static_cast<float*>(e_.dst) + row + col * e_.dst_col_stride,
-            e_.dst_col_stride};
-  }
 
  private:
-  RUY_LIKE_HOT_KERNEL __attribute__((noinline)) void PrepareRows() {
-    output_ = FloatOutput<V>(FloatBounds::Of(e_));
-    const float* bias = static_cast<const float*>(e_.bias);
-    for (ptrdiff_t row = 0; row < rows_; row += V::kLanes) {
-      const int n = Min(rows_ - row, V::kLanes);
-      // Adding -0 changes nothing, not even -0.
-      V::StoreAligned(addends_ + row, bias == nullptr
-                                          ? V::SetFloat(-0.0f)
-                                          : V::LoadMasked(bias + row0_ + row,
-                                                          V::FirstLanes(n)));
-    }
-  }
-
   alignas(64) static constexpr float kZeros[kMaxTileVectors * V::kLanes] = {};
 
   const EpilogueArgs& e_;
-  const ptrdiff_t row0_, rows_;
-  // Set by NoDeferredTile().
-  FloatOutput<V> output_;
-  alignas(64) float addends_[kMaxEpilogueVectors * V::kLanes];
 };
 
 }  // namespace

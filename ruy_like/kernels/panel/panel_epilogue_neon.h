@@ -27,8 +27,7 @@ class NeonIntEpilogue : public IntPanelTerms<SimdNeon, kMaxEpilogueVectors> {
 
  public:
   typedef NeonIntTile Finish;
-  typedef NothingDeferred DeferredTile;
-  typedef NoEpilogueSteps EpilogueSteps;
+  static constexpr bool kDefers = false;
 
   // The same arguments as IntPanelEpilogue's.
   NeonIntEpilogue(const KernelArgs& args, ptrdiff_t row0, ptrdiff_t rows)

@@ -65,8 +65,6 @@ template <class Op, int kMaxVectors, int kRhsWidth,
 struct PanelKernel {
   typedef typename Op::Accum Accum;
   typedef typename Op::Epilogue Epilogue;
-  typedef typename Epilogue::DeferredTile DeferredTile;
-  typedef typename Epilogue::EpilogueSteps EpilogueSteps;
   static constexpr int kLanes = Op::Simd::kLanes;
   static constexpr int kTileRows = kMaxVectors * kLanes;
   static constexpr int kTileCols = kRhsWidth;
@@ -169,7 +167,7 @@ struct PanelKernel {
     // Rhs panels of one column are narrow_panels.h's, which wants many lhs
     // panels at once. Tiles with sub-steps have no register left.
     if constexpr (kMostVectors > 1 && kRhsWidth > 1 && Op::kSubSteps == 1 &&
-                  Op::Simd::kInterleavesEpilogue) {
+                  Epilogue::kDefers) {
       // An odd number of panels ends in a tile of three, not of one.
       const ptrdiff_t pairs = vectors % 2 == 0 ? vectors : vectors - 3;
       if (pairs != 0 && RunsPairs(args)) {
@@ -197,7 +195,8 @@ struct PanelKernel {
     TileArgs tile = FirstTile(args, first_vector);
     const void* const lhs = tile.lhs;
     tile.result = spilled;
-    DeferredTile deferred = epilogue->NoDeferredTile();
+    typedef typename Epilogue::EpilogueSteps EpilogueSteps;
+    auto deferred = epilogue->NoDeferredTile();
     for (ptrdiff_t col = 0; col < cols; col += kRhsWidth) {
       if constexpr (Epilogue::kHasColumnStart) {
         tile.column_start = epilogue->ColumnStart(col, kRhsWidth);
@@ -208,7 +207,7 @@ struct PanelKernel {
         const ptrdiff_t row = (first_vector + vector) * kLanes;
         const ptrdiff_t rows_left = args.rows - row;
         tile.start = epilogue->Start(row);
-        MultiplyPair(tile, rows_left, deferred);
+        MultiplyPair<EpilogueSteps>(tile, rows_left, deferred);
         deferred =
             epilogue->Defer(spilled, Min(rows_left, 2 * kLanes), row, col);
         tile.lhs =
@@ -221,6 +220,7 @@ struct PanelKernel {
       epilogue_steps.Run(i);
   }
 
+  template <class EpilogueSteps, class DeferredTile>
   static RUY_LIKE_ALWAYS_INLINE void MultiplyPair(
       const TileArgs& tile, ptrdiff_t rows_left, const DeferredTile& deferred) {
     if constexpr (Op::kMultipliesHalves) {

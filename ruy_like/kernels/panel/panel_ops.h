@@ -52,6 +52,7 @@ struct FloatOp : BroadcastOp {
   typedef Vector LhsVector;
   typedef Vector RhsVector;
   typedef FloatPanelEpilogue<V> Epilogue;
+  static constexpr bool kFinishesTiles = true;
   static constexpr ValueRange kLhsRange = ValueRange::kFull;
   static constexpr ValueRange kRhsRange = ValueRange::kFull;
   static constexpr int kDotWidth = 1;

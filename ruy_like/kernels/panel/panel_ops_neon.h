@@ -41,7 +41,6 @@ struct NeonIntOp : BroadcastOp {
 // float times float.
 struct NeonFloatOp : FloatOp<SimdNeon> {
   static constexpr TileKind kTileKind = TileKind::kByLane;
-  static constexpr bool kFinishesTiles = true;
   static constexpr bool kPointsToLhsPanels = !RUY_LIKE_NEON_64;
   typedef float32x4_t RhsVector;
   static constexpr int kRhsLanes = 4;

@@ -32,6 +32,7 @@ RUY_LIKE_ALWAYS_INLINE __m256 LoadPair(const float* p, ptrdiff_t stride,
 template <class V>
 struct AvxFloatOp : FloatOp<V> {
   static constexpr TileKind kTileKind = TileKind::kOwn;
+  static constexpr bool kFinishesTiles = false;
 
   template <class RhsSource, int kVectors, int kCols>
   struct Tile {
