@@ -24,7 +24,7 @@ struct Dot {
 
 typedef VnniPath<Tiles256, Dot> Path;
 typedef VnniGroupKernels<Simd256, Dot, 1, 6> Groups;
-constexpr auto kList = Join(Path::kList.kernels, Groups::kList, Groups::kTile8);
+constexpr auto kList = Join(Path::kList.kernels, Groups::kList);
 constexpr auto kNames = FullNames("AvxVnni", kList.kernels);
 constexpr auto kTable = WithNames(kList, kNames);
 

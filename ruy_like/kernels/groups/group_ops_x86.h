@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <type_traits>
+
 #include "ruy_like/kernels/groups/group_table.h"
 #include "ruy_like/kernels/groups/group_tile.h"
 #include "ruy_like/pack/pack_routines.h"
@@ -499,16 +501,17 @@ struct VnniGroupKernels {
   typedef X86StreamForm<S, X86ByTable<S, Halves, 2>,
                         X86ByTable<S, OneColumn, 2>>
       StreamT2;
-  typedef X86StreamForm<S, Dot, Dot> Stream8;
   typedef X86TileForm<S, Dot, kPanels, kCols> Tile;
+  // With 256 bits tiles are as fast (doc/tuning.md).
+  typedef std::conditional_t<S::kLanes == 16, X86StreamForm<S, Dot, Dot>, Tile>
+      Form8;
   static constexpr int kMacsPerNs = S::kLanes == 16 ? 200 : 120;
   static constexpr Kernel kList[] = {
       GroupEntry<Ops, Stream4>("G4S8", kPackedCodes4, nullptr, kMacsPerNs,
                                /*max_cols=*/128),
       GroupEntry<Ops, Tile>("G4W8S8", kPackedCodes4, PackNibbles<WidenNibbles>,
                             kMacsPerNs),
-      GroupEntry<Ops, Stream8>("G8S8", kPackedCodes8, nullptr, kMacsPerNs,
-                               S::kLanes == 16 ? kNoLimit : 32),
+      GroupEntry<Ops, Form8>("G8S8", kPackedCodes8, nullptr, kMacsPerNs),
       GroupEntry<Ops, StreamT4>("T4S8", kPackedTable4, nullptr, kMacsPerNs,
                                 /*max_cols=*/128),
       GroupEntry<Ops, StreamT2>("T2S8", kPackedTable2, nullptr, kMacsPerNs,
@@ -518,9 +521,6 @@ struct VnniGroupKernels {
       GroupEntry<Ops, Tile>("T2W8S8", kPackedTable2, PackByTable<Ops, 2>,
                             kMacsPerNs),
   };
-  // For many columns, where it is larger than Stream8.
-  static constexpr Kernel kTile8[] = {
-      GroupEntry<Ops, Tile>("G8S8", kPackedCodes8, nullptr, kMacsPerNs)};
 };
 
 }  // namespace
