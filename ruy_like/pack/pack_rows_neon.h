@@ -30,7 +30,8 @@ struct SixteenColumns {
   ptrdiff_t stride;
   int depth;
   uint8x16_t flip;  // makes int8 of uint8
-  int32_t* sums;    // of the columns, to be added to; or null
+  int32_t* sums;    // of the columns, or null
+  bool is_first;    // sums begin here; else they are added to
   // Loads a row of fewer than 16 columns; else null.
   const TailLoader* tail;
   int columns;
@@ -67,9 +68,10 @@ RUY_LIKE_ALWAYS_INLINE void LoadQuads(const SixteenColumns& block, int first,
   quads[3] = vreinterpretq_s32_u16(vzip2q_u16(b, d));
 }
 
-// Adds a block's elements to the sums of its columns.
+// The sums of a block's columns.
 RUY_LIKE_ALWAYS_INLINE void AddColumnSums(const int32x4_t (&quads)[4][4],
-                                          int columns, int32_t* sums) {
+                                          int columns, bool is_first,
+                                          int32_t* sums) {
   RUY_LIKE_UNROLL
   for (int c = 0; c < 4; ++c) {
     int16x8_t halves = vpaddlq_s8(vreinterpretq_s8_s32(quads[0][c]));
@@ -79,10 +81,12 @@ RUY_LIKE_ALWAYS_INLINE void AddColumnSums(const int32x4_t (&quads)[4][4],
     }
     const int n = Min(columns - 4 * c, 4);
     if (n <= 0) return;
-    alignas(16) int32_t total[4] = {};
-    __builtin_memcpy(total, sums + 4 * c, sizeof(int32_t) * n);
-    vst1q_s32(total, vpadalq_s16(vld1q_s32(total), halves));
-    __builtin_memcpy(sums + 4 * c, total, sizeof(int32_t) * n);
+    int32x4_t total = vpaddlq_s16(halves);
+    if (!is_first) {
+      total = vaddq_s32(
+          total, SimdNeon::LoadMasked(sums + 4 * c, SimdNeon::FirstLanes(n)));
+    }
+    SimdNeon::Store(sums + 4 * c, total, n);
   }
 }
 
@@ -97,7 +101,7 @@ RUY_LIKE_ALWAYS_INLINE void PackSixteenColumns(const SixteenColumns& block,
   RUY_LIKE_UNROLL
   for (int i = 0; i < 4; ++i) LoadQuads<kPlain>(block, 4 * i, quads[i]);
   if (!kPlain && block.sums != nullptr)
-    AddColumnSums(quads, block.columns, block.sums);
+    AddColumnSums(quads, block.columns, block.is_first, block.sums);
   RUY_LIKE_UNROLL
   for (int panel = 0; panel < 4 / kRegs; ++panel) {
     if (!kPlain && panel * F::kWidth >= block.columns) return;
@@ -147,13 +151,10 @@ RUY_LIKE_ALWAYS_INLINE ptrdiff_t PackRowPanels(const PackArgs* args) {
     block.stride = args->src_stride;
     block.flip = vdupq_n_u8(shifts ? 0x80 : 0);
     block.sums = nullptr;
-    if (args->sums != nullptr) {
-      __builtin_memset(args->sums, 0,
-                       sizeof(int32_t) * static_cast<size_t>(width));
-    }
     ptrdiff_t written = 0;
     for (ptrdiff_t k = 0; k < args->depth; k += kDepth) {
       block.depth = Min(args->depth - k, kDepth);
+      block.is_first = k == 0;
       const bool plain =
           block.depth == kDepth && !shifts && args->sums == nullptr;
       char* dst = static_cast<char*>(args->dst) + written;

@@ -51,8 +51,7 @@ struct NeonIntFinish {
   ptrdiff_t dst_col_stride;   // elements
   ptrdiff_t dst_vector_size;  // bytes of four rows of dst
   // kBytesByColumn: of the block's first column.
-  const int32_t* fixedpoint;
-  const int32_t* exponent;
+  NeonColumnScalers of_columns;
   ByteBounds<SimdNeon> bounds;  // of bytes
 };
 
@@ -65,45 +64,32 @@ struct NeonIntTile {
   const ByteScale<SimdNeon>* scale;
 };
 
-// Scales the accumulators of one column.
+// kBytesByColumn: columns of kVectors vectors of rows, `rows` of the last one.
 template <int kVectors>
-RUY_LIKE_ALWAYS_INLINE void ScaleColumn(const int32_t* fixedpoint,
-                                        const int32_t* exponent,
-                                        int32x4_t (&column)[kVectors]) {
-  const int32x4_t multiplier = vld1q_dup_s32(fixedpoint);
-  const int32x4_t shift = vld1q_dup_s32(exponent);
-  RUY_LIKE_UNROLL
-  for (int v = 0; v < kVectors; ++v) {
-    column[v] = vrshlq_s32(vqdmulhq_s32(column[v], multiplier), shift);
-  }
+RUY_LIKE_NOINLINE void StoreVectorsByColumn(const int32_t* acc,
+                                            ptrdiff_t acc_col_stride, int rows,
+                                            int cols, const NeonIntTile& tile,
+                                            char* dst) {
+  const NeonIntFinish& finish = *tile.finish;
+  const NeonColumnScalers scalers = {finish.of_columns.fixedpoint + tile.col,
+                                     finish.of_columns.exponent + tile.col};
+  StoreByteColumns<kVectors>(acc, acc_col_stride, rows, cols, scalers,
+                             finish.bounds, reinterpret_cast<int8_t*>(dst),
+                             finish.dst_col_stride);
 }
 
-// kBytesByColumn: any number of rows. Columns of `acc` may be read up to whole
-// vectors of rows.
-__attribute__((noinline)) inline void StoreBytesByColumn(
-    const int32_t* acc, ptrdiff_t acc_col_stride, int rows, int cols,
-    const NeonIntTile& tile) {
-  const NeonIntFinish& finish = *tile.finish;
-  const int32_t* const fixedpoint = finish.fixedpoint + tile.col;
-  const int32_t* const exponent = finish.exponent + tile.col;
-  int8_t* const to = reinterpret_cast<int8_t*>(tile.dst);
-  const int done = ForWholeVectors(rows, [&](auto vectors, int row) {
-    StoreByteColumns<vectors()>(
-        acc + row, acc_col_stride, cols, finish.bounds, to + row,
-        finish.dst_col_stride, [&](int c, auto& column) {
-          ScaleColumn(fixedpoint + c, exponent + c, column);
-        });
+// Any number of rows.
+RUY_LIKE_NOINLINE inline void StoreBytesByColumn(const int32_t* acc,
+                                                 ptrdiff_t acc_col_stride,
+                                                 int rows, int cols,
+                                                 const NeonIntTile& tile) {
+  const int done = ForWholeVectors(rows, [&](auto vectors, int r) {
+    StoreVectorsByColumn<vectors()>(acc + r, acc_col_stride, 4, cols, tile,
+                                    tile.dst + r);
   });
-  // Rows that fill no vector.
-  for (int c = 0; done < rows && c < cols; ++c) {
-    int32x4_t column[1] = {vld1q_s32(acc + c * acc_col_stride + done)};
-    ScaleColumn(fixedpoint + c, exponent + c, column);
-    int8_t bytes[4];
-    NeonByteColumns<1>(finish.bounds).StoreTwo(column, column, bytes, bytes);
-    for (int r = done; r < rows; ++r) {
-      to[c * finish.dst_col_stride + r] = bytes[r - done];
-    }
-  }
+  if (done == rows) return;
+  StoreVectorsByColumn<1>(acc + done, acc_col_stride, rows - done, cols, tile,
+                          tile.dst + done);
 }
 
 // kRaw: any number of rows.
@@ -121,10 +107,11 @@ __attribute__((noinline)) inline void StoreRaw(const int32_t* acc,
   }
 }
 
-// kBytesByRow. `acc` is null for accumulators in registers.
-RUY_LIKE_ALWAYS_INLINE ByteTile<SimdNeon> BytesByRow(
-    const NeonIntTile& tile, const int32_t* acc = nullptr,
-    ptrdiff_t acc_col_stride = 0, int rows = 0) {
+// A tile of bytes; `acc` is null for accumulators in registers.
+RUY_LIKE_ALWAYS_INLINE ByteTile<SimdNeon> BytesOf(const NeonIntTile& tile,
+                                                  const int32_t* acc = nullptr,
+                                                  ptrdiff_t acc_col_stride = 0,
+                                                  int rows = 0) {
   return {acc,
           acc_col_stride,
           rows,
@@ -134,22 +121,28 @@ RUY_LIKE_ALWAYS_INLINE ByteTile<SimdNeon> BytesByRow(
           tile.finish->dst_col_stride};
 }
 
-// A tile of whole vectors of rows that is still in registers, kBytesByRow or
-// kRaw. Tiles of kBytesByColumn are spilled first: instructions for every
-// tile size would be many and save little time.
+// A tile of whole vectors of rows that is still in registers. Tiles of
+// kBytesByColumn are spilled first: instructions for every tile size would be
+// many and save little time.
 template <int kCols, int kVectors>
 RUY_LIKE_ALWAYS_INLINE void FinishTile(const int32x4_t (&acc)[kCols][kVectors],
                                        const NeonIntTile& tile) {
   if (tile.finish->how == TileFinish::kBytesByRow) {
-    return FinishTile(acc, BytesByRow(tile));
+    return FinishTile(acc, BytesOf(tile));
   }
-  int32_t* to = reinterpret_cast<int32_t*>(tile.dst);
+  const bool is_raw = tile.finish->how == TileFinish::kRaw;
+  alignas(16) int32_t spilled[kCols * kVectors * 4];
+  int32_t* to = is_raw ? reinterpret_cast<int32_t*>(tile.dst) : spilled;
+  const ptrdiff_t stride = is_raw ? tile.finish->dst_col_stride : 4 * kVectors;
   RUY_LIKE_UNROLL
   for (int c = 0; c < kCols; ++c) {
     RUY_LIKE_UNROLL
     for (int v = 0; v < kVectors; ++v) vst1q_s32(to + 4 * v, acc[c][v]);
-    to += tile.finish->dst_col_stride;
+    to += stride;
   }
+  if (is_raw) return;
+  StoreVectorsByColumn<kVectors>(spilled, 4 * kVectors, 4, kCols, tile,
+                                 tile.dst);
 }
 
 }  // namespace

@@ -37,8 +37,9 @@ class NeonIntEpilogue : public IntPanelTerms<SimdNeon, kMaxEpilogueVectors> {
                             : TileFinish::kGeneral) {}
 
   // Finishes a tile whose first row and column in the block are given.
-  void Store(int32_t* acc, ptrdiff_t acc_col_stride, int rows, int cols,
-             ptrdiff_t row, ptrdiff_t col) const {
+  RUY_LIKE_ALWAYS_INLINE void Store(int32_t* acc, ptrdiff_t acc_col_stride,
+                                    int rows, int cols, ptrdiff_t row,
+                                    ptrdiff_t col) const {
     if (is_general_) {
       return StoreTile<SimdNeon>({acc, acc_col_stride, rows, cols, row, col},
                                  e_);
@@ -49,16 +50,12 @@ class NeonIntEpilogue : public IntPanelTerms<SimdNeon, kMaxEpilogueVectors> {
     } else if (finish_.how == TileFinish::kBytesByColumn) {
       StoreBytesByColumn(acc, acc_col_stride, rows, cols, tile);
     } else {
-      StoreByteTile<SimdNeon>(BytesByRow(tile, acc, acc_col_stride, rows),
-                              cols);
+      StoreByteTile<SimdNeon>(BytesOf(tile, acc, acc_col_stride, rows), cols);
     }
   }
 
   // True if whole tiles may be finished in registers; and where one goes then.
-  RUY_LIKE_ALWAYS_INLINE bool FinishesTiles() const {
-    return finish_.how == TileFinish::kBytesByRow ||
-           finish_.how == TileFinish::kRaw;
-  }
+  RUY_LIKE_ALWAYS_INLINE bool FinishesTiles() const { return !is_general_; }
   RUY_LIKE_ALWAYS_INLINE Finish FinishAt(ptrdiff_t row, ptrdiff_t col) const {
     const ptrdiff_t shift = finish_.how == TileFinish::kRaw ? 2 : 0;
     return {
@@ -81,8 +78,7 @@ class NeonIntEpilogue : public IntPanelTerms<SimdNeon, kMaxEpilogueVectors> {
     const bool is_raw = how == TileFinish::kRaw;
     finish_.dst_col_stride = e_.dst_col_stride;
     finish_.dst_vector_size = SimdNeon::kLanes * (is_raw ? 4 : 1);
-    finish_.fixedpoint = e_.fixedpoint;
-    finish_.exponent = e_.exponent;
+    finish_.of_columns = {e_.fixedpoint, e_.exponent};
     if (!is_raw) finish_.bounds.Set(e_);
     PrepareRows(rows, /*scales_rows=*/how == TileFinish::kBytesByRow);
   }

@@ -391,8 +391,7 @@ struct NeonBytesKernel
         const int32_t* const start = epilogue.Start(first_row);
         const bool sums_rows = sums_in_tiles && col == 0;
         if (finish.finish->how == TileFinish::kBytesByRow) {
-          FinishRows(tile, start, excess, BytesByRow(finish), panels,
-                     sums_rows);
+          FinishRows(tile, start, excess, BytesOf(finish), panels, sums_rows);
         } else {
           FinishRows(tile, start, excess, finish, panels, sums_rows);
         }
@@ -494,8 +493,13 @@ struct NeonBytesKernel
     UpperSums<true> upper;
     RUY_LIKE_UNROLL_STEPS
     for (; steps > 0; --steps) {
+      // Loaded side by side, which takes two instructions.
+      int8x16_t rows[4];
       RUY_LIKE_UNROLL
-      for (int r = 0; r < 4; ++r) upper.Add(r, vld1q_s8(panel + 16 * r));
+      for (int r = 0; r < 4; ++r) rows[r] = vld1q_s8(panel + 16 * r);
+      asm("" : "+w"(rows[0]), "+w"(rows[1]), "+w"(rows[2]), "+w"(rows[3]));
+      RUY_LIKE_UNROLL
+      for (int r = 0; r < 4; ++r) upper.Add(r, rows[r]);
       panel += 64;
     }
     vst1q_s32(sums, upper.Total());
