@@ -5,7 +5,6 @@
 #include <type_traits>
 
 #include "ruy_like/base/hot.h"
-#include "ruy_like/diagnostics/trace.h"
 #include "ruy_like/front/make_call.h"
 #include "ruy_like/front/validate.h"
 #include "ruy_like/packed/packed_operand.h"
@@ -141,8 +140,7 @@ inline bool KeptCall::AddressesAreRight(const MulCall& call) const {
 RUY_LIKE_HOT bool KeptCall::RunAgain(const MulCall& call,
                                      ContextImpl* context) {
   if (!is_kept_ || generation_ != context->plans.generation() ||
-      g_trace_is_on.load(std::memory_order_relaxed) || !IsLike(call) ||
-      !AddressesAreRight(call)) {
+      !IsLike(call) || !AddressesAreRight(call)) {
     return false;
   }
   TrMulParams& params = *product_.params();

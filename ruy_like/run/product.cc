@@ -443,6 +443,7 @@ bool Product::FindAgain(ContextImpl* context) {
 
 // The last run's state stays valid as long as the scratch memory does.
 RUY_LIKE_HOT bool Product::RunAgain(ContextImpl* context) {
+  if (g_trace_is_on.load(std::memory_order_relaxed)) return false;
   const Plan& plan = *plan_;
   ScratchArena& arena = context->arena;
   if (!arena.Reserve(plan.scratch_bytes)) return false;

@@ -98,8 +98,9 @@ class Product final {
   // which nothing is printed.
   bool KeepCalls();
   // Once more, after the caller has changed addresses in *params, whose sides
-  // are the kernel's now (plan()). With the plans' generation that Run left;
-  // without spans (trace.h). False, with dst untouched, without memory.
+  // are the kernel's now (plan()). With the plans' generation that Run left.
+  // False, with dst untouched, without memory and while tracing is on, since it
+  // opens no spans (trace.h).
   bool RunAgain(ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
 
