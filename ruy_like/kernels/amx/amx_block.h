@@ -62,25 +62,19 @@
 namespace ruy_like::kernels {
 namespace {
 
-// The side whose tile loads bypass L1: that which will have left L1 before it
-// is read again. kBoth is only for deep blocks, of more than eight steps.
-enum class Stream { kNone, kLhs, kRhs, kBoth };
-
 // A block's operands at the beginning of this pass. Steps advance a copy.
 struct BlockOperands {
   RhsSlice rhs;
   const char* lhs[4];  // panels
-  // Columns of the next slice to prefetch into L2, and the first one's address
-  // (not used if there are none).
-  int prefetch_begin, prefetch_end;
-  const char* prefetch;
   StartValues start;
   // Where the first step stores the accumulators of the block before; before
   // the first block they are garbage.
   int32_t* previous_accumulators;
 };
 
-template <TileElements kElements, BlockShape kShape, Stream kStream>
+// Tile loads of the lhs bypass L1, which has the rhs's slice; with kDeep those
+// of the rhs do as well, as neither stays in L1 (doc/amx.md).
+template <TileElements kElements, BlockShape kShape, bool kDeep>
 struct TileSteps {
   static constexpr int kATiles = kShape == BlockShape::k32x32 ? 2 : 1;
   static constexpr int kBTiles = 4 / kATiles;
@@ -93,11 +87,6 @@ struct TileSteps {
   static constexpr int C(int i) { return A(i) * kBTiles + B(i); }
   // The number of the tile that B tile b is in.
   static constexpr int BTile(int b) { return 4 + kATiles + b % (4 - kATiles); }
-
-  static constexpr bool kStreamsRhs =
-      kStream == Stream::kRhs || kStream == Stream::kBoth;
-  static constexpr bool kStreamsLhs =
-      kStream == Stream::kLhs || kStream == Stream::kBoth;
 
   template <int i>
   static RUY_LIKE_ALWAYS_INLINE void StoreAccumulators(int32_t* to) {
@@ -131,11 +120,11 @@ struct TileSteps {
   static RUY_LIKE_ALWAYS_INLINE void Product(const BlockOperands& at,
                                              Units* units) {
     if constexpr (B(i) == 0) {
-      Tiles::Load<4 + A(i), kStreamsRhs>(at.rhs.data + A(i) * at.rhs.tile_bytes,
-                                         at.rhs.col_bytes);
+      Tiles::Load<4 + A(i), kDeep>(at.rhs.data + A(i) * at.rhs.tile_bytes,
+                                   at.rhs.col_bytes);
     }
     if constexpr (A(i) == 0) {
-      Tiles::Load<BTile(B(i)), kStreamsLhs>(at.lhs[B(i)], 64);
+      Tiles::Load<BTile(B(i)), /*kStreams=*/true>(at.lhs[B(i)], 64);
     }
     if constexpr (kFirst) {
       StoreAccumulators<i>(at.previous_accumulators);
@@ -159,10 +148,7 @@ struct TileSteps {
     Product<kFirst, kUnitsOfStep, kUnit, 1>(*at, units);
     Product<kFirst, kUnitsOfStep, kUnit, 2>(*at, units);
     Product<kFirst, kUnitsOfStep, kUnit, 3>(*at, units);
-    PrefetchColumns(at->prefetch, at->prefetch_begin, at->prefetch_end,
-                    at->rhs.col_bytes, at->rhs.tile_bytes);
     units->EndStep();
-    at->prefetch += at->rhs.step_bytes;
     at->rhs.data += at->rhs.step_bytes;
     for (int b = 0; b < kBTiles; ++b) at->lhs[b] += 16 * kStepBytes;
   }
@@ -199,7 +185,7 @@ struct TileSteps {
     ptrdiff_t done = 1;
     if constexpr (!Units::kHasUnits) {
       Step<true, 0, 0>(&at, &units);
-    } else if (kStream == Stream::kBoth || steps > 8) {
+    } else if (kDeep || steps > 8) {
       Step<true, 0, 0>(&at, &units);
       done += UnitSteps<2>(&at, &units);
     } else if (steps > 3) {
@@ -218,31 +204,18 @@ struct TileSteps {
 };
 
 template <TileElements kElements, class Units, class UnitsArg>
-void RunTileSteps(BlockShape shape, Stream stream, const BlockOperands& block,
+void RunTileSteps(BlockShape shape, const BlockOperands& block,
                   const UnitsArg& units) {
   constexpr TileElements kE = kElements;
   constexpr BlockShape kSquare = BlockShape::k32x32;
-  // Blocks of at most 16 columns are a call's last: what they read of the lhs
-  // is not read again.
+  constexpr int kDeepSteps = 48;
   if (shape == BlockShape::k64x16) {
-    return TileSteps<kE, BlockShape::k64x16, Stream::kLhs>::template Run<Units>(
-        block, units);
+    TileSteps<kE, BlockShape::k64x16, false>::template Run<Units>(block, units);
+  } else if (block.rhs.steps < kDeepSteps) {
+    TileSteps<kE, kSquare, false>::template Run<Units>(block, units);
+  } else {
+    TileSteps<kE, kSquare, true>::template Run<Units>(block, units);
   }
-  if constexpr (Units::kAnyStream) {
-    if (stream == Stream::kNone) {
-      return TileSteps<kE, kSquare, Stream::kNone>::template Run<Units>(block,
-                                                                        units);
-    }
-    if (stream == Stream::kRhs) {
-      return TileSteps<kE, kSquare, Stream::kRhs>::template Run<Units>(block,
-                                                                       units);
-    }
-    if (stream == Stream::kBoth) {
-      return TileSteps<kE, kSquare, Stream::kBoth>::template Run<Units>(block,
-                                                                        units);
-    }
-  }
-  TileSteps<kE, kSquare, Stream::kLhs>::template Run<Units>(block, units);
 }
 
 // Stores a shape's four accumulators.

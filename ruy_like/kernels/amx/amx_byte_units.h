@@ -210,8 +210,6 @@ class ByteUnits {
  public:
   typedef Simd512 V;
   static constexpr bool kHasUnits = true;
-  // Multipliers per vector are rare: not worth instructions for each Stream.
-  static constexpr bool kAnyStream = !kPerVector;
 
   explicit RUY_LIKE_ALWAYS_INLINE ByteUnits(const UnitArgs& args)
       : block_acc_(args.acc),

@@ -33,7 +33,6 @@ class FloatUnits {
  public:
   typedef Simd512 V;
   static constexpr bool kHasUnits = true;
-  static constexpr bool kAnyStream = true;
 
   explicit RUY_LIKE_ALWAYS_INLINE FloatUnits(const FloatUnitArgs& args)
       : acc_(reinterpret_cast<const float*>(args.acc)),

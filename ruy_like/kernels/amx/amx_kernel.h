@@ -67,7 +67,6 @@ struct CallState {
   alignas(64) float row_scales[kRangeRows];
   float vector_scales[3][64];
   StartTerms terms;
-  Stream stream;
   Block in_tiles;  // multiplied, not stored
   Block stored;    // without its epilogue
   int blocks;      // so far
@@ -76,17 +75,6 @@ struct CallState {
   alignas(32) uint16_t sure[kUnits];
   alignas(64) char tail[kSliceCols * kStepBytes];
 };
-
-// A column slice is read once per block of rows, an lhs panel once per column
-// slice; the one that has left L1 by then is streamed. 40 of L1's 48 KiB are
-// counted on; the rest holds CallState, dst and constants. From depth 3072 on
-// neither stays in L1, and streaming both is faster (doc/amx.md).
-inline Stream ChooseStream(ptrdiff_t rows, ptrdiff_t depth) {
-  if (depth >= 3072) return Stream::kBoth;
-  if (rows <= 32) return Stream::kRhs;
-  return (rows + kSliceCols) * depth <= 40 * 1024 ? Stream::kNone
-                                                  : Stream::kLhs;
-}
 
 // ## Multipliers
 
@@ -277,22 +265,19 @@ void RunBlock(const BlockOperands& operands, const Block& block, CallState* s) {
   const Block due = s->stored;
   if (kIsFloat && due.cols != 0 && IsWholeFloatBlock(due, *s)) {
     if constexpr (kIsFloat) {
-      RunTileSteps<kElements, FloatUnits>(block.shape, s->stream, operands,
+      RunTileSteps<kElements, FloatUnits>(block.shape, operands,
                                           FloatUnitsOf(due, *s));
     }
   } else if (kIsFloat || due.cols == 0 || s->route == EpilogueRoute::kSquares) {
     Squares squares = SquaresOf(due, *s);
-    RunTileSteps<kElements, NoUnits>(block.shape, s->stream, operands,
-                                     &squares);
+    RunTileSteps<kElements, NoUnits>(block.shape, operands, &squares);
     FinishSquares(&squares);
   } else if constexpr (!kIsFloat) {
     const UnitArgs units = UnitsOf(due, s);
     if (s->route == EpilogueRoute::kBytesByRow) {
-      RunTileSteps<kElements, ByteUnits<false>>(block.shape, s->stream,
-                                                operands, units);
+      RunTileSteps<kElements, ByteUnits<false>>(block.shape, operands, units);
     } else {
-      RunTileSteps<kElements, ByteUnits<true>>(block.shape, s->stream, operands,
-                                               units);
+      RunTileSteps<kElements, ByteUnits<true>>(block.shape, operands, units);
     }
     StoreBytes(due, *s);
   }
@@ -314,20 +299,13 @@ inline void Flush(CallState* s) {
 
 // The range's rows of one column slice.
 template <TileElements kElements>
-void RunSlice(const RhsSlice& slice, const RhsSlice& next, ptrdiff_t row0,
-              int rows, ptrdiff_t col0, CallState* s) {
+void RunSlice(const RhsSlice& slice, ptrdiff_t row0, int rows, ptrdiff_t col0,
+              CallState* s) {
   const KernelArgs& args = *s->args;
   const BlockShape shape = ShapeFor(slice.cols);
   const int block_rows = RowsOf(shape);
-  const int blocks = (rows + block_rows - 1) / block_rows;
-  // Each block prefetches its share of the next slice's columns, so that the
-  // slice is in L2 when its turn comes. Deep slices are left to the hardware's
-  // prefetch.
-  const int to_prefetch = s->stream == Stream::kBoth ? 0 : next.cols;
-  const int share = (to_prefetch + blocks - 1) / blocks;
   BlockOperands operands;
   operands.rhs = slice;
-  operands.prefetch_end = 0;
   for (int row = 0; row < rows; row += block_rows) {
     Block block = {shape,
                    Min(rows - row, block_rows),
@@ -343,13 +321,6 @@ void RunSlice(const RhsSlice& slice, const RhsSlice& next, ptrdiff_t row0,
       operands.lhs[panel] = static_cast<const char*>(args.lhs) +
                             (row0 + first_row) / 16 * args.lhs_stride_bytes;
     }
-    operands.prefetch_begin = operands.prefetch_end;
-    operands.prefetch_end += share;
-    if (operands.prefetch_end > to_prefetch)
-      operands.prefetch_end = to_prefetch;
-    operands.prefetch = operands.prefetch_begin < operands.prefetch_end
-                            ? ColumnAddress(next, operands.prefetch_begin, 0)
-                            : slice.data;
     // In `accum`, blocks lie in the order in which they are visited.
     int32_t* const saved =
         args.first_pass && args.last_pass
@@ -396,10 +367,8 @@ void RunAmx(const KernelArgs* depth_args) {
     } else if (s->route == EpilogueRoute::kFloats) {
       SetRowBias(s->epilogue, row0, rows, s->row_scales);
     }
-    s->stream = ChooseStream(rows, args->depth);
-    RhsSlice slice = MakeRhsSlice(*args, kKind, 0);
     for (ptrdiff_t col0 = 0; col0 < args->cols; col0 += kSliceCols) {
-      const RhsSlice next = MakeRhsSlice(*args, kKind, col0 + kSliceCols);
+      RhsSlice slice = MakeRhsSlice(*args, kKind, col0);
       if (slice.cols != configured_cols) {
         Flush(s);
         if (tile_bytes == kStepBytes) {
@@ -412,8 +381,7 @@ void RunAmx(const KernelArgs* depth_args) {
       if (args->depth % tile_bytes != 0) CopyTail(args->depth, s->tail, &slice);
       SetColumnTerms<kKind>(*args, slice, col0, &s->terms);
       SetVectorMultipliers(ShapeFor(slice.cols), col0, slice.cols, s);
-      RunSlice<ElementsOf(kKind)>(slice, next, row0, rows, col0, s);
-      slice = next;
+      RunSlice<ElementsOf(kKind)>(slice, row0, rows, col0, s);
     }
   }
   Flush(s);

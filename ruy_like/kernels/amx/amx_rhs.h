@@ -48,17 +48,6 @@ RUY_LIKE_ALWAYS_INLINE const char* ColumnAddress(const RhsSlice& s, int c,
          step * s.step_bytes;
 }
 
-// Pulls one step of columns begin..end-1 into L2; `address` is that of the
-// first one.
-RUY_LIKE_ALWAYS_INLINE void PrefetchColumns(const char* address, int begin,
-                                            int end, ptrdiff_t col_bytes,
-                                            ptrdiff_t tile_bytes) {
-  for (int c = begin; c < end; ++c) {
-    _mm_prefetch(address, _MM_HINT_T1);
-    address += c == 15 ? tile_bytes - 15 * col_bytes : col_bytes;
-  }
-}
-
 // Bytes of depth of a tile: those of a step; or all of a shallower in-place
 // rhs, if they are a multiple of 4, so that nothing is copied (doc/amx.md). In
 // this header depth is in bytes.
@@ -68,12 +57,11 @@ inline int TileBytes(const KernelArgs& args, RhsKind kind) {
   return fits ? static_cast<int>(args.depth) : kStepBytes;
 }
 
-// The slice that starts at column `col0`, a multiple of 32; empty beyond the
-// last one. CopyTail() makes its tail.
+// The slice that starts at column `col0`, a multiple of 32. CopyTail() makes
+// its tail.
 inline RhsSlice MakeRhsSlice(const KernelArgs& args, RhsKind kind,
                              ptrdiff_t col0) {
   RhsSlice s = {};
-  if (col0 >= args.cols) return s;
   s.cols = Min(args.cols - col0, kSliceCols);
   s.steps = args.depth / TileBytes(args, kind);
   const char* rhs = static_cast<const char*>(args.rhs);

@@ -67,7 +67,6 @@ inline void FinishSquares(Squares* s) {
 class NoUnits {
  public:
   static constexpr bool kHasUnits = false;
-  static constexpr bool kAnyStream = true;
   explicit RUY_LIKE_ALWAYS_INLINE NoUnits(Squares* squares)
       : squares_(squares) {}
   RUY_LIKE_ALWAYS_INLINE void EndStep() {
