@@ -467,7 +467,7 @@ RUY_LIKE_HOT bool Product::RunAgain(ContextImpl* context) {
     run_(&kernel_args_);
   }
   context->SetLastUsed(plan.choice, 1);
-  if (HasPackedToKeep()) Report(context);
+  if (finds_again_ && HasPackedToKeep()) Report(context);
   return true;
 }
 
