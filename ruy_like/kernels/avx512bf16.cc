@@ -54,7 +54,6 @@ struct BFloat16PairWords {
   static constexpr Scalar kRhsScalar = Scalar::kBF16;
   static constexpr int kDepth = 2;
   static constexpr int kRhsWords = 1;
-  typedef BFloat16PairWords RowWords;
 
   template <int kRhsWidth, int kCols, int kVectors>
   static RUY_LIKE_ALWAYS_INLINE void MultiplyAdd(

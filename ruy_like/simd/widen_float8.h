@@ -44,12 +44,19 @@ struct Float8Words {
                  : float16_internal::FormatE5M2::Widen(bits)) >>
         16);
   }
-  struct Corrections {
+  struct Tables {
+    // What is wrong in the lower (upper) byte.
     alignas(16) uint8_t lower[16];
     alignas(16) uint8_t upper[16];
+    // E4M3: a normal value's upper byte by its sign and three bits of exponent.
+    alignas(16) uint8_t e4m3_upper[16];
   };
-  static constexpr Corrections MakeCorrections() {
-    Corrections result = {};
+  static constexpr Tables MakeTables() {
+    Tables result = {};
+    for (int i = 0; i < 16; ++i) {
+      result.e4m3_upper[i] =
+          static_cast<uint8_t>(kUpperBias + (i & 7) + (i & 8) * 16);
+    }
     for (int i = 0; i < kSpecials + (1 << kMantissaBits); ++i) {
       const int magnitude = (i - kSpecials) & 0x7f;
       const int as_normal = (magnitude << kLowerShift) + (kUpperBias << 8);
@@ -59,17 +66,16 @@ struct Float8Words {
     }
     return result;
   }
-  static constexpr Corrections kCorrections = MakeCorrections();
+  static constexpr Tables kTables = MakeTables();
 };
 
 // kFloat8Step: bytes that are widened at a time. LookUp: table[index], or 0
 // where index is no less than 16 (on x86 where its top bit is set: hence
-// kIndexBias). StoreWords interleaves lower and upper bytes of words, whose
-// source was loaded by LoadInOrder.
+// kFloat8IndexBias). StoreWords interleaves lower and upper bytes of words,
+// whose source was loaded by LoadInOrder.
 #if defined(__AVX2__)
 constexpr int kFloat8Step = 32;
 typedef uint8_t Float8Bytes __attribute__((vector_size(32)));
-typedef uint16_t Float8Pairs __attribute__((vector_size(32)));
 RUY_LIKE_ALWAYS_INLINE Float8Bytes LoadInOrder(const uint8_t* p) {
   return reinterpret_cast<Float8Bytes>(_mm256_permute4x64_epi64(
       _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)), 0xd8));
@@ -81,6 +87,16 @@ RUY_LIKE_ALWAYS_INLINE Float8Bytes LookUp(const uint8_t* table,
           _mm_load_si128(reinterpret_cast<const __m128i*>(table))),
       reinterpret_cast<__m256i>(index)));
 }
+#ifdef __AVX512BW__
+typedef uint8_t Float8Bytes64 __attribute__((vector_size(64)));
+RUY_LIKE_ALWAYS_INLINE Float8Bytes64 LookUp(const uint8_t* table,
+                                            Float8Bytes64 index) {
+  return reinterpret_cast<Float8Bytes64>(_mm512_shuffle_epi8(
+      _mm512_broadcast_i32x4(
+          _mm_load_si128(reinterpret_cast<const __m128i*>(table))),
+      reinterpret_cast<__m512i>(index)));
+}
+#endif
 RUY_LIKE_ALWAYS_INLINE void StoreWords(uint16_t* dst, Float8Bytes lower,
                                        Float8Bytes upper) {
   const __m256i a = reinterpret_cast<__m256i>(lower);
@@ -92,7 +108,6 @@ RUY_LIKE_ALWAYS_INLINE void StoreWords(uint16_t* dst, Float8Bytes lower,
 #elif defined(__SSSE3__) || defined(__ARM_NEON)
 constexpr int kFloat8Step = 16;
 typedef uint8_t Float8Bytes __attribute__((vector_size(16)));
-typedef uint16_t Float8Pairs __attribute__((vector_size(16)));
 RUY_LIKE_ALWAYS_INLINE Float8Bytes LoadInOrder(const uint8_t* p) {
   Float8Bytes x;
   __builtin_memcpy(&x, p, sizeof(x));
@@ -122,33 +137,48 @@ RUY_LIKE_ALWAYS_INLINE void StoreWords(uint16_t* dst, Float8Bytes lower,
 constexpr int kFloat8Step = 1;
 #endif
 
+#ifdef __SSSE3__
+constexpr uint8_t kFloat8IndexBias = 0x70;
+#else
+constexpr uint8_t kFloat8IndexBias = 0;
+#endif
+
+// The lower and upper bytes of a vector's elements as words.
+template <Scalar kFrom, class Vector>
+RUY_LIKE_ALWAYS_INLINE void SplitFloat8s(Vector elements, Vector* lower,
+                                         Vector* upper) {
+  typedef Float8Words<kFrom> Words;
+  typedef uint8_t Bytes __attribute__((vector_size(sizeof(Vector))));
+  typedef uint16_t Pairs __attribute__((vector_size(sizeof(Vector))));
+  const Bytes x = reinterpret_cast<Bytes>(elements);
+  const Pairs pairs = reinterpret_cast<Pairs>(elements);
+  const Bytes index = ((x + Words::kSpecials) & 0x7f) + kFloat8IndexBias;
+  const Bytes wrong = LookUp(Words::kTables.upper, index);
+  *lower = reinterpret_cast<Vector>(
+      (reinterpret_cast<Bytes>(pairs << Words::kLowerShift) &
+       static_cast<uint8_t>(0xff << Words::kLowerShift)) ^
+      LookUp(Words::kTables.lower, index));
+  const Bytes shifted =
+      reinterpret_cast<Bytes>(pairs >> Words::kUpperShift) & 0x0f;
+  *upper = reinterpret_cast<Vector>(
+      Words::kIsE4M3 ? LookUp(Words::kTables.e4m3_upper, shifted) ^ wrong
+                     : ((shifted + Words::kUpperBias) ^ wrong) | (x & 0x80));
+}
+
 // `count` elements, rounded up to whole steps: src and dst have room for them.
 template <Scalar kFrom>
 RUY_LIKE_ALWAYS_INLINE void WidenFloat8s(const uint8_t* src, ptrdiff_t count,
                                          uint16_t* dst) {
-  typedef Float8Words<kFrom> Words;
 #if defined(__SSSE3__) || defined(__ARM_NEON)
-#ifdef __SSSE3__
-  constexpr uint8_t kIndexBias = 0x70;
-#else
-  constexpr uint8_t kIndexBias = 0;
-#endif
   for (ptrdiff_t i = 0; i < count; i += kFloat8Step) {
-    const Float8Bytes x = LoadInOrder(src + i);
-    const Float8Bytes index = ((x + Words::kSpecials) & 0x7f) + kIndexBias;
-    const Float8Pairs pairs = reinterpret_cast<Float8Pairs>(x);
-    const Float8Bytes lower =
-        reinterpret_cast<Float8Bytes>(pairs << Words::kLowerShift) &
-        static_cast<uint8_t>(0xff << Words::kLowerShift);
-    const Float8Bytes upper =
-        (reinterpret_cast<Float8Bytes>(pairs >> Words::kUpperShift) &
-         static_cast<uint8_t>(0x7f >> Words::kUpperShift)) +
-        Words::kUpperBias;
-    StoreWords(dst + i, lower ^ LookUp(Words::kCorrections.lower, index),
-               (upper ^ LookUp(Words::kCorrections.upper, index)) | (x & 0x80));
+    Float8Bytes lower, upper;
+    SplitFloat8s<kFrom>(LoadInOrder(src + i), &lower, &upper);
+    StoreWords(dst + i, lower, upper);
   }
 #else
-  for (ptrdiff_t i = 0; i < count; ++i) dst[i] = Words::Widen(src[i]);
+  for (ptrdiff_t i = 0; i < count; ++i) {
+    dst[i] = Float8Words<kFrom>::Widen(src[i]);
+  }
 #endif
 }
 

@@ -88,19 +88,19 @@ inline void SetScales(const CallState& s, ptrdiff_t first, int count,
   for (int i = 0; i < padded; i += V::kLanes) {
     const V::Mask mask =
         V::FirstLanes(i < count ? Min(count - i, V::kLanes) : 0);
+    V::Float vector;
     if (floats.values != nullptr) {
-      const V::Float vector =
-          floats.per_channel ? V::LoadMasked(floats.values + first + i, mask)
-                             : V::SetFloat(*floats.values);
-      _mm512_storeu_ps(scales + i, V::MulFloat(vector, V::SetFloat(65536)));
-      continue;
+      vector = V::MulFloat(V::SetFloat(65536),
+                           floats.per_channel
+                               ? V::LoadMasked(floats.values + first + i, mask)
+                               : V::SetFloat(*floats.values));
+    } else if (e.per_channel) {
+      vector = UnitScales(V::LoadMasked(e.fixedpoint + first + i, mask),
+                          V::LoadMasked(e.exponent + first + i, mask));
+    } else {
+      vector = UnitScales(V::Set(*e.fixedpoint), V::Set(*e.exponent));
     }
-    _mm512_storeu_ps(
-        scales + i,
-        e.per_channel
-            ? UnitScales(V::LoadMasked(e.fixedpoint + first + i, mask),
-                         V::LoadMasked(e.exponent + first + i, mask))
-            : UnitScales(V::Set(*e.fixedpoint), V::Set(*e.exponent)));
+    _mm512_storeu_ps(scales + i, vector);
   }
 }
 

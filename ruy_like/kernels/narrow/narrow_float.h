@@ -42,8 +42,6 @@
 namespace ruy_like::kernels {
 namespace {
 
-constexpr int kLineWords = 16;  // of 32 bits, in a line of memory
-
 // How words are multiplied: their elements, floats or 16-bit ones that are
 // widened, by elements of a float rhs. Another such type: avx512bf16.cc.
 template <class V, Scalar kLhs>
@@ -54,7 +52,6 @@ struct WidenedWords {
   // Elements in a word of the lhs and 32-bit words of a rhs column for them.
   static constexpr int kDepth = kLhs == Scalar::kF32 ? 1 : 2;
   static constexpr int kRhsWords = kDepth;
-  typedef WidenedWords RowWords;  // of RunRows()
 
   // acc[c][v] for all columns; rhs: the words of column 0, kRhsWidth apart.
   template <int kRhsWidth, int kCols, int kVectors>
@@ -78,7 +75,7 @@ struct WidenedWords {
   }
 };
 
-// 8-bit floats, which are widened to bfloat16 a piece at a time.
+// 8-bit floats, which are widened to bfloat16 as they are loaded.
 template <class V, Scalar kLhs>
 struct Float8AsWords : WidenedWords<V, Scalar::kBF16> {
   static constexpr Scalar kScalar = kLhs;
@@ -88,6 +85,15 @@ template <class Words>
 constexpr bool kIsFloat8 = AsBFloat16(Words::kScalar) != Words::kScalar;
 template <class Words>
 constexpr ptrdiff_t kElementBytes = BytesOf(Words::kScalar, 1);
+// Of a word in the lhs; words in 16 bytes, which are loaded at once; words of a
+// step of RunRows(), a line of memory, but of 8-bit floats, each of which is
+// more code, 16 bytes.
+template <class Words>
+constexpr ptrdiff_t kWordBytes = Words::kDepth* kElementBytes<Words>;
+template <class Words>
+constexpr int kLoadWords = static_cast<int>(16 / kWordBytes<Words>);
+template <class Words>
+constexpr int kLineWords = kIsFloat8<Words> ? kLoadWords<Words> : 16;
 
 // How rows go through depth (doc/tuning.md).
 enum class Walk {
@@ -106,9 +112,8 @@ struct RowsArgs {
   const char* lhs;       // the first row
   ptrdiff_t lhs_stride;  // in bytes
   const float* rhs;      // the panel
-  ptrdiff_t words;       // of each row, a multiple of four
+  ptrdiff_t words;       // of each row, a multiple of kLoadWords
   ptrdiff_t ahead;       // bytes from what is read to what is prefetched
-  bool adds;             // to what `sums` has
   float* sums;           // column-major, all vectors of a column in turn
 };
 
@@ -129,19 +134,29 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyAddWords(
   for (int c = 0; c < kCols; ++c) V::HoldInRegister(acc[c][v]);
 }
 
-// The same of kCount words, whole fours, where they lie.
+// The same of kCount words, a multiple of kLoadWords, where they lie.
 template <class V, class Words, int kRhsWidth, int kCount, int kCols,
           int kVectors>
 RUY_LIKE_ALWAYS_INLINE void AddWords(
     const char* lhs, ptrdiff_t stride, const float* rhs, int v,
     typename V::Float (&acc)[kCols][kVectors]) {
+  constexpr int kLoads = kLoadWords<Words>;
   typename V::Float x[kCount];
   RUY_LIKE_UNROLL
-  for (int i = 0; i < kCount; ++i) {
-    const int f = i % (kCount / 4) * 4;  // all of a row, one by one
-    const int row = i / (kCount / 4);
-    x[f + row] =
-        V::InRegister(V::LoadFourWords(lhs + row * stride + 4 * f, stride));
+  for (int i = 0; i < 4 * kCount / kLoads; ++i) {
+    const int f = i % (kCount / kLoads) * kLoads;  // all of a row, one by one
+    const int row = i / (kCount / kLoads);
+    const typename V::Float loaded =
+        V::LoadFourWords(lhs + row * stride + kWordBytes<Words> * f, stride);
+    if constexpr (kIsFloat8<Words>) {
+      typename V::Int lower, upper;
+      SplitFloat8s<Words::kScalar>(V::BitsOf(loaded), &lower, &upper);
+      x[f + row] = V::InRegister(V::AsFloat(V::InterleaveLow8(lower, upper)));
+      x[f + 4 + row] =
+          V::InRegister(V::AsFloat(V::InterleaveHigh8(lower, upper)));
+    } else {
+      x[f + row] = V::InRegister(loaded);
+    }
   }
   // Four words of rows i, i + 4, ... become word i of all rows.
   RUY_LIKE_UNROLL
@@ -155,17 +170,14 @@ template <class V, class Words, int kRhsWidth, int kCols, int kVectors,
 void RunRows(const RowsArgs& args) {
   constexpr int kLanes = V::kLanes;
   constexpr int kRhsStep = Words::kRhsWords * kRhsWidth;
+  constexpr int kLine = kLineWords<Words>;
+  constexpr int kLoads = kLoadWords<Words>;
+  constexpr int kStep = kIsFloat8<Words> ? kLoads : V::kRowWords;
   // All of it in one function, without a lambda: else gcc keeps sums in memory.
   typename V::Float acc[kCols][kVectors];
   RUY_LIKE_UNROLL
   for (int i = 0; i < kCols * kVectors; ++i) {
     acc[i / kVectors][i % kVectors] = V::SetFloat(0);
-  }
-  if (args.adds) {
-    RUY_LIKE_UNROLL
-    for (int i = 0; i < kCols * kVectors; ++i) {
-      acc[i / kVectors][i % kVectors] = V::LoadAligned(args.sums + i * kLanes);
-    }
   }
   const ptrdiff_t stride = args.lhs_stride;
   const ptrdiff_t ahead = args.ahead;
@@ -174,8 +186,8 @@ void RunRows(const RowsArgs& args) {
   RUY_LIKE_UNROLL
   for (int v = 0; v < kVectors; ++v) lhs[v] = args.lhs + v * kLanes * stride;
   ptrdiff_t words = args.words;
-  for (; words >= kLineWords; words -= kLineWords) {
-    if constexpr (kWalk == Walk::kByLine) {
+  for (; words >= kLine; words -= kLine) {
+    if constexpr (kWalk == Walk::kByLine || kIsFloat8<Words>) {
       RUY_LIKE_UNROLL
       for (int v = 0; v < kVectors; ++v) {
         RUY_LIKE_UNROLL
@@ -184,32 +196,34 @@ void RunRows(const RowsArgs& args) {
                              /*locality=*/2);
         }
         RUY_LIKE_UNROLL
-        for (int w = 0; w < kLineWords; w += V::kRowWords) {
-          AddWords<V, Words, kRhsWidth, V::kRowWords>(
-              lhs[v] + 4 * w, stride, rhs + w * kRhsStep, v, acc);
+        for (int w = 0; w < kLine; w += kStep) {
+          AddWords<V, Words, kRhsWidth, kStep>(lhs[v] + kWordBytes<Words> * w,
+                                               stride, rhs + w * kRhsStep, v,
+                                               acc);
         }
       }
     } else {
       RUY_LIKE_UNROLL
-      for (int w = 0; w < kLineWords; w += V::kRowWords) {
+      for (int w = 0; w < kLine; w += kStep) {
         RUY_LIKE_UNROLL
         for (int v = 0; v < kVectors; ++v) {
-          AddWords<V, Words, kRhsWidth, V::kRowWords>(
-              lhs[v] + 4 * w, stride, rhs + w * kRhsStep, v, acc);
+          AddWords<V, Words, kRhsWidth, kStep>(lhs[v] + kWordBytes<Words> * w,
+                                               stride, rhs + w * kRhsStep, v,
+                                               acc);
         }
       }
     }
     RUY_LIKE_UNROLL
-    for (int v = 0; v < kVectors; ++v) lhs[v] += kLineWords * sizeof(float);
-    rhs += kLineWords * kRhsStep;
+    for (int v = 0; v < kVectors; ++v) lhs[v] += kLine * kWordBytes<Words>;
+    rhs += kLine * kRhsStep;
   }
-  for (; words > 0; words -= 4) {
+  for (; kLine > kLoads && words > 0; words -= kLoads) {
     RUY_LIKE_UNROLL
     for (int v = 0; v < kVectors; ++v) {
-      AddWords<V, Words, kRhsWidth, 4>(lhs[v], stride, rhs, v, acc);
-      lhs[v] += 4 * sizeof(float);
+      AddWords<V, Words, kRhsWidth, kLoads>(lhs[v], stride, rhs, v, acc);
+      lhs[v] += 16;
     }
-    rhs += 4 * kRhsStep;
+    rhs += kLoads * kRhsStep;
   }
   RUY_LIKE_UNROLL
   for (int i = 0; i < kCols * kVectors; ++i) {
@@ -231,8 +245,7 @@ template <class V, class Words, int kRhsWidth, Walk kWalk>
 constexpr auto kRunRows = TableOf<RowsFn, kRhsWidth>([](auto cols) {
   constexpr Walk kLoop = kWalk == Walk::kOneVector ? Walk::kByWord : kWalk;
   constexpr int kVectors = VectorsOf<V>(kWalk, cols(), kRhsWidth);
-  return RunRows<V, typename Words::RowWords, kRhsWidth, cols(), kVectors,
-                 kLoop>;
+  return RunRows<V, Words, kRhsWidth, cols(), kVectors, kLoop>;
 });
 
 // The counterpart of PanelKernel<Words::Op, kMaxVectors, kRhsWidth>; kPackRows
@@ -245,9 +258,8 @@ struct NarrowFloatKernel {
   static constexpr int kMaxTileRows =
       VectorsOf<V>(Walk::kByWord, 1, kRhsWidth) * kLanes;
   static constexpr int kPieceDepth = 64;
-  // Elements that are multiplied as whole words, four at a time.
-  static constexpr int kFourWords =
-      kIsFloat8<Words> ? kFloat8Step : 4 * Words::kDepth;
+  // Elements that are loaded at once.
+  static constexpr int kLoadDepth = kLoadWords<Words> * Words::kDepth;
 
   // The kernel's line in its path's table.
   static constexpr Kernel Entry(const char* name, PackFn* pack_rhs) {
@@ -284,13 +296,12 @@ struct NarrowFloatKernel {
     const int vectors = VectorsOf<V>(walk, cols, kRhsWidth);
     const int tile_rows = Min(args->rows, vectors * kLanes);
     const ptrdiff_t whole =
-        tile_rows < kLanes ? 0 : args->depth / kFourWords * kFourWords;
+        tile_rows < kLanes ? 0 : args->depth / kLoadDepth * kLoadDepth;
     alignas(64) float sums[kRhsWidth * kMaxTileRows];
     RowsArgs tile;
     tile.lhs_stride = stride;
     tile.rhs = static_cast<const float*>(args->rhs);
     tile.words = whole / Words::kDepth;
-    tile.adds = false;
     tile.ahead =
         args->rows * stride > kNextRowsBytes ? tile_rows * stride : kAheadBytes;
     tile.sums = sums;
@@ -299,11 +310,7 @@ struct NarrowFloatKernel {
       if (row > args->rows - tile_rows) row = args->rows - tile_rows;
       tile.lhs = static_cast<const char*>(args->lhs) + row * stride;
       if (whole > 0) {
-        if constexpr (kIsFloat8<Words>) {
-          RunFloat8(run, tile, tile_rows);
-        } else {
-          run(tile);
-        }
+        run(tile);
       } else {
         // Clearing the whole array takes 7 ns more for one column.
         for (int i = 0; i < cols * vectors * kLanes; ++i) sums[i] = 0;
@@ -317,38 +324,11 @@ struct NarrowFloatKernel {
   }
 
  private:
-  // A tile whose rows are 8-bit floats, widened to L1 a piece at a time.
-  static RUY_LIKE_NOINLINE void RunFloat8(RowsFn* run, const RowsArgs& tile,
-                                          int rows) {
-    constexpr int kDepth = 256;
-    alignas(64) uint16_t widened[kMaxTileRows * kDepth];
-    RowsArgs piece = tile;
-    piece.lhs = reinterpret_cast<const char*>(widened);
-    piece.lhs_stride = kDepth * sizeof(uint16_t);
-    const uint8_t* lhs = reinterpret_cast<const uint8_t*>(tile.lhs);
-    for (ptrdiff_t left = tile.words * Words::kDepth; left > 0;
-         left -= kDepth) {
-      const int depth = Min(left, kDepth);
-      for (int i = 0; i < rows; ++i) {
-        const uint8_t* const row = lhs + i * tile.lhs_stride;
-        for (int k = 0; k < kDepth; k += 64) {
-          __builtin_prefetch(row + k + kDepth, /*rw=*/0, /*locality=*/2);
-        }
-        WidenFloat8s<Words::kScalar>(row, depth, widened + i * kDepth);
-      }
-      piece.words = depth / Words::kDepth;
-      run(piece);
-      piece.rhs += depth * kRhsWidth;
-      piece.adds = true;
-      lhs += depth;
-    }
-  }
-
   // A larger lhs leaves L2.
   static constexpr ptrdiff_t kCachedBytes = 1 << 20;
   // From a larger one, in memory, the next tile's rows are prefetched, not the
   // next lines.
-  static constexpr ptrdiff_t kNextRowsBytes = 32 << 20;
+  static constexpr ptrdiff_t kNextRowsBytes = (kIsFloat8<Words> ? 4 : 32) << 20;
   static constexpr ptrdiff_t kAheadBytes = 256;
 
   static RUY_LIKE_ALWAYS_INLINE Walk WalkOf(ptrdiff_t rows, ptrdiff_t stride,
