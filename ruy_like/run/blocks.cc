@@ -273,7 +273,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void Product::RunOneBlock(char* scratch) {
 // All of a small product, as calls with the same arguments but for addresses.
 RUY_LIKE_HOT void Product::SetCalls() {
   for (const Side side : kSides) {
-    pack_args_[side].src = nullptr;
+    found_for_[side] = nullptr;
     if (IsPackedOnce(side)) side_[side].SetArgs(&pack_args_[side]);
   }
   SetKernelArgs({0, plan_->map.rows, 0, plan_->map.cols},

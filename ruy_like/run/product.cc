@@ -415,12 +415,8 @@ bool Product::FindAgain(ContextImpl* context) {
   bool found = true, finds_another = false;
   ForBothSides([&](Side side) {
     PackedSide& packed = side_[side];
-    if (plan_->side[side].source != SideSource::kCached) return;
-    // Of an operand that is found, nothing is packed. One that was packed by
-    // the last run is found now, unless the cache did not keep it.
-    const void*& found_for = pack_args_[side].src;
-    if (cache_is_same && source_[side] == SideSource::kCached &&
-        found_for == packed.operand->data) {
+    if (plan_->side[side].source != SideSource::kCached ||
+        (cache_is_same && found_for_[side] == packed.operand->data)) {
       return;
     }
     const PrepackedCache::Value& value =
@@ -428,7 +424,7 @@ bool Product::FindAgain(ContextImpl* context) {
     found = found && value != nullptr;
     if (!found) return;
     packed.Use(*value);
-    found_for = packed.operand->data;
+    found_for_[side] = packed.operand->data;
     source_[side] = SideSource::kCached;
     finds_another = true;
   });

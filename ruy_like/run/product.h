@@ -263,7 +263,9 @@ class Product final {
   kernels::KernelArgs kernel_args_;
   kernels::KernelFn* run_;
   bool finds_again_;  // cached operands
-  // The cache's changes() when it had what these arguments say.
+  // The addresses of cached operands whose packed forms the calls have, and the
+  // cache's changes() when it had them. Null where the calls pack.
+  SidePair<const void*> found_for_;
   std::uint64_t found_at_ = 0;
   // With group-scaled weights: of the whole product.
   kernels::GroupArgs groups_;
