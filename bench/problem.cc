@@ -284,7 +284,7 @@ class GroupProblem final : public BoundProblem {
   }
 
  private:
-  // What GroupWeights::levels has of a weight.
+  // The code of the weight at (row, k), as GroupWeights::levels stores it.
   int Code(const Types& types, std::ptrdiff_t row, std::ptrdiff_t k) const {
     const int level = static_cast<int>(
         lhs_.data()[row * lhs_.layout().cols() + k] / GroupScale(types));

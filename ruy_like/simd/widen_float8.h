@@ -45,7 +45,8 @@ struct Float8Words {
         16);
   }
   struct Tables {
-    // What is wrong in the lower (upper) byte.
+    // Corrections of the lower and the upper byte, by exclusive or, for the
+    // kSpecials greatest magnitudes and the subnormal ones.
     alignas(16) uint8_t lower[16];
     alignas(16) uint8_t upper[16];
     // E4M3: a normal value's upper byte by its sign and three bits of exponent.

@@ -85,13 +85,14 @@ template <class Words>
 constexpr bool kIsFloat8 = AsBFloat16(Words::kScalar) != Words::kScalar;
 template <class Words>
 constexpr ptrdiff_t kElementBytes = BytesOf(Words::kScalar, 1);
-// Of a word in the lhs; words in 16 bytes, which are loaded at once; words of a
-// step of RunRows(), a line of memory, but of 8-bit floats, each of which is
-// more code, 16 bytes.
+// Bytes that a word takes in the lhs.
 template <class Words>
 constexpr ptrdiff_t kWordBytes = Words::kDepth* kElementBytes<Words>;
+// Words in 16 bytes, which one load takes.
 template <class Words>
 constexpr int kLoadWords = static_cast<int>(16 / kWordBytes<Words>);
+// Words of each row in a step of RunRows(): a line of memory, or 16 bytes of
+// 8-bit floats, whose lines would unroll to ten times the instructions.
 template <class Words>
 constexpr int kLineWords = kIsFloat8<Words> ? kLoadWords<Words> : 16;
 
