@@ -197,7 +197,7 @@ std::vector<const Peer*> LoadPeers(const std::vector<std::string>& wanted) {
 
 // ## Measuring
 
-// What ours is compared with in a batch: our Mul for each of its products.
+// The baseline of our batches: our Mul for each of the products.
 const Peer kCalls = {"calls",
                      /*describe=*/nullptr,
                      /*adds_float_bias=*/true,

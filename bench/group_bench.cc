@@ -46,7 +46,7 @@ void CheckOk(const absl::Status& status) {
   std::exit(1);
 }
 
-// What group-scaled weights are multiplied by.
+// The other operand of group-scaled weights.
 struct Activations {
   const char* suffix;  // of the column's name
   bool are_floats;     // else int8
@@ -67,7 +67,7 @@ constexpr Activations kFloatRowMajor = {
 constexpr Activations kFloatPerGroupRowMajor = {
     "fgr", true, ActivationScales::kPerGroup, false, Order::kRowMajor};
 
-// What one shape's products are made of.
+// Operands of one shape's products.
 struct Problem {
   explicit Problem(const Shape& problem_shape, Context* its_context)
       : shape(problem_shape),

@@ -23,7 +23,7 @@
 //               read, right before or after
 //   read_share  GB/s as a part of that
 //
-// What was not measured is 0.
+// Fields that were not measured are 0.
 //
 // The machine may be disturbed for a moment or for long (on virtual machines
 // somebody else's load on the same core halves everything). Hence medians; and
@@ -88,8 +88,8 @@ struct Case {
   Feed feed;  // of the peak
 };
 
-// What a case needs between the several times that Google Benchmark calls it,
-// to find the number of iterations.
+// The state of a case that outlives one call by Google Benchmark, which calls
+// it several times to find the number of iterations.
 struct Setup {
   Case which;
   Problem problem;
@@ -160,7 +160,7 @@ double ProbeRead(Setup* setup) {
   return RateOf(rate, threads);
 }
 
-// What a run collects, per call of Mul.
+// Measurements of a run, per call of Mul.
 struct Samples {
   std::vector<double> time;   // CPU time for one thread, else wall
   std::vector<double> peak;   // operations per second
@@ -258,8 +258,8 @@ void Register(const Case& c, const std::string& name) {
   })->UseManualTime();
 }
 
-// Whether a path is worth a benchmark of its own: it may have the kernels of a
-// lower path.
+// False if the path runs a lower path's kernel: then it needs no benchmark of
+// its own.
 bool HasOwnKernel(Path path, const Types& types) {
   const kernels::KernelTable table = KernelsOf(path);
   return std::any_of(

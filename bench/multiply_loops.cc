@@ -209,7 +209,7 @@ constexpr int kTiles = 6;     // accumulators of the register loop
 constexpr int kFedTiles = 4;  // and of the other one: two by two
 constexpr std::ptrdiff_t kAmxTileBytes = 16 * 64;
 
-// What LDTILECFG reads: eight tiles of 16 rows of 64 bytes.
+// The operand of LDTILECFG: eight tiles of 16 rows of 64 bytes.
 struct TileConfig {
   std::uint8_t palette = 1;
   std::uint8_t start_row = 0;

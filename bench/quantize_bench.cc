@@ -260,7 +260,7 @@ Add8p8To8Options Tight(std::optional<FloatRange> guess) {
   return options;
 }
 
-// What BM_AddTo8/TightTwoPasses does in one: 15 bytes an element.
+// The work of BM_AddTo8/TightTwoPasses in two calls: 15 bytes an element.
 void BM_AddTo32ThenRequantize(benchmark::State& state) {
   const auto a = Filled<std::uint8_t>(kLarge);
   const auto b = Filled<std::uint8_t>(kLarge);

@@ -22,7 +22,7 @@ namespace command_line {
 absl::Status ParseFlags(int argc, char** argv, absl::string_view source,
                         std::vector<std::string>* rest);
 
-// Whether --help is among the arguments.
+// True if --help is among the arguments.
 bool WantsHelp(int argc, char** argv);
 
 // Prints the flags that `source` defines, one a line.

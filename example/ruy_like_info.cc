@@ -1,6 +1,6 @@
-// What the library makes of this machine and of its environment: processor,
-// caches, which paths are there and why the others are not, the kernels of each
-// path, environment variables.
+// Prints how the library sees this machine and its environment: processor,
+// caches, available paths and why the others are not, the kernels of each path,
+// environment variables.
 //
 //   ruy_like_info [--help]
 //

@@ -98,7 +98,8 @@ static PyObject* PackedShape(PyObject* self, void* ignored) {
                        ((PackedObject*)self)->cols);
 }
 
-// Of a PackedMatrix with its dtype.
+// from_bytes(data, dtype) of PackedMatrix, from_bytes(data) of
+// PackedGroupWeights.
 static PyObject* PackedFromBytes(PyObject* type, PyObject* args) {
   const char* data;
   Py_ssize_t size;
@@ -126,8 +127,8 @@ static PyObject* PackedFromBytes(PyObject* type, PyObject* args) {
                                              element_type, 1, &self->packed));
 }
 
-// What the C interface reads must be there: an array of rows x cols elements of
-// this type.
+// Takes an array of rows x cols elements of this type, all of which the C
+// interface reads.
 static int TakeRows(const char* name, PyObject* object, int type,
                     Py_ssize_t rows, Py_ssize_t cols, Array* array,
                     rl_matrix* matrix) {

@@ -24,8 +24,8 @@ class CblasRunner final : public PeerRunner {
   explicit CblasRunner(const PeerProblem& problem) : problem_(problem) {}
 
   void Run() override {
-    // What is row-major is the transpose of a column-major matrix; so is dst's
-    // product, whose sides are then swapped.
+    // A row-major matrix is the transpose of a column-major one. For a
+    // row-major dst its transpose is computed, with the sides swapped.
     constexpr int kRowMajor = 101, kColMajor = 102;
     constexpr int kNoTrans = 111, kTrans = 112;
     const int rows = static_cast<int>(problem_.rows);

@@ -2,7 +2,7 @@
 // bias; float matmul or inner product, whichever is faster, or batched matmul.
 // Its view of the product is transposed: activations are the left operand.
 //
-// What the versions have different is in "Versions" below: how a primitive is
+// Differences of the versions are in "Versions" below: how a primitive is
 // described, and that version 3 takes scales and zero points when it runs,
 // scales the weights instead of the result, and adds the bias, a float, after
 // that.
@@ -52,7 +52,7 @@ memory Vector(memory::data_type type, const std::vector<T>& values) {
 
 using Arguments = std::unordered_map<int, memory>;
 
-// What the multiplier of a row of ours, a column of theirs, amounts to.
+// The multiplier of a row of ours, a column of theirs, as a float.
 float ScaleOf(const PeerProblem& problem, std::ptrdiff_t row) {
   return std::ldexp(static_cast<float>(problem.fixedpoint[row]),
                     problem.exponent[row] - 31);

@@ -56,7 +56,7 @@ struct PeerProblem {
   int threads;
 };
 
-// Whether operands lie as most peers expect them.
+// True if operands have the orders that most peers expect.
 inline bool HasUsualOrders(const PeerProblem& problem) {
   return problem.lhs_row_major && !problem.rhs_row_major &&
          !problem.dst_row_major;
@@ -76,13 +76,13 @@ struct Peer {
   // Version and what instruction set it thinks to be on. Null: the library is
   // not there.
   const char* (*describe)();
-  // Whether dst has the bias added, in float products.
+  // The peer adds the bias in float products.
   bool adds_float_bias;
   // Null if the peer has no such product. Does not throw.
   PeerRunner* (*prepare)(const PeerProblem& problem);
   // How far integer results may be from ours: 1 for another rounding.
   int integer_tolerance = 1;
-  // Whether it can be given several products of one shape.
+  // The peer has a call for several products of one shape.
   bool has_batches = false;
 };
 

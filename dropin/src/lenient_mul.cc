@@ -94,7 +94,7 @@ bool CopyOverlappingRuns(ErasedMatrix* matrix, Bytes* copy) {
   return true;
 }
 
-// Whether the two reach into the same stretch of memory.
+// True if the two matrices' memory overlaps.
 bool SpansMeet(const ErasedMatrix& a, const ErasedMatrix& b) {
   if (!HasElements(a) || !HasElements(b)) return false;
   const auto begin = [](const ErasedMatrix& matrix) {

@@ -2,7 +2,7 @@
 // MulErased (mul.cc) alone, after ruy_like's answer was an error, so that other
 // products do not pay for it.
 //
-// What is accepted, at the cost of a copy:
+// Accepted at the cost of a copy:
 //
 //   - a stride below the inner dimension, from 0 on: rows or columns of an
 //     operand that overlap each other (0: all of them are the same one)

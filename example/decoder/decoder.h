@@ -33,7 +33,8 @@ class Decoder {
   // Tokens since the beginning or the last Reset().
   int position() const { return position_; }
 
-  // What a Step reads of weights: each matrix once, and a row of the embedding.
+  // Bytes of weights that a Step reads: each matrix once, and a row of the
+  // embedding.
   std::size_t weight_bytes_per_token() const;
 
  private:

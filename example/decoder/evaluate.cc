@@ -25,7 +25,7 @@ using Logits = absl::Span<const float>;
 
 int TokenOf(char c) { return static_cast<unsigned char>(c); }
 
-// What predicts the character at `position` of a window.
+// The token from which the character at `position` of a window is predicted.
 int TokenBefore(absl::string_view window, std::size_t position) {
   return TokenOf(position == 0 ? '\n' : window[position - 1]);
 }

@@ -29,7 +29,7 @@ class Linear {
   virtual absl::Status Multiply(const float* x,
                                 const ruy_like::PostOps* post_ops,
                                 ruy_like::Context* context, float* y) = 0;
-  // What a product reads of weights and their scales.
+  // Bytes of weights and scales that a product reads.
   virtual std::size_t weight_bytes() const = 0;
 
  protected:
@@ -39,7 +39,7 @@ class Linear {
 struct WeightFormat {
   const char* name;
   const char* description;
-  // What --check allows it to lose against float, in bits per character.
+  // The loss against float that --check allows, in bits per character.
   double most_bits_lost;
   // Keeps no reference to the weights.
   absl::StatusOr<std::unique_ptr<Linear>> (*make)(const Weights& weights,

@@ -12,8 +12,8 @@
 
 namespace detect {
 
-// What calibration keeps of a float network's activations: those of its input,
-// then of what each step writes (Step::source).
+// Observers of a float network's activations: of its input, then of each step's
+// output (Step::source).
 struct Calibration {
   std::vector<ruy_like::Observer> observers;
   std::vector<std::vector<float>> channel_means;

@@ -57,7 +57,7 @@ bool Load(const std::string& path, Photo* photo) {
   return good;
 }
 
-// What a detector makes of one photograph.
+// A detector's input and results for one photograph.
 struct Case {
   std::string name;
   std::vector<float> input;
@@ -82,7 +82,7 @@ void LoadReference(const std::string& path, const std::string& network,
   }
 }
 
-// What is done to a float network before it is quantized.
+// A change of the float network before it is quantized.
 enum class Change {
   kNone,
   kRelu,       // ReLU6 becomes ReLU, which equalization needs

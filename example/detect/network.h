@@ -19,7 +19,7 @@ namespace detect {
 enum class Kind { kConv, kDepthwise, kPointwise, kLeaky, kPool };
 constexpr float kLeakySlope = 0.1f;
 
-// What is fused with a convolution.
+// The activation that is fused with a convolution.
 enum class Activation { kNone, kRelu, kRelu6 };
 
 struct Step {
@@ -35,7 +35,7 @@ struct Step {
   // The activations that it reads: 0 for the network's input, i + 1 for what
   // step i writes.
   std::size_t source = 0;
-  // Whether it is an output of the network, which stays float when the network
+  // The step is an output of the network, which stays float when the network
   // is quantized. The step behind it has the same source.
   bool is_output = false;
   // One row per output channel and, in TensorFlow's order, channels innermost:
@@ -48,7 +48,7 @@ ruy_like::Matrix<const float> WeightsOf(const Step& step);
 ruy_like::Matrix<float> MutableWeightsOf(Step* step);
 std::ptrdiff_t Count(const ruy_like::TensorShape& shape);
 
-// What the network does, one after the other.
+// The steps of a network, in the order in which they run.
 struct Network {
   ruy_like::TensorShape input;
   std::vector<Step> steps;
@@ -88,7 +88,7 @@ class Stopwatch {
 
 // Milliseconds of each step.
 using Times = std::vector<double>;
-// What the steps that are outputs write, in their order.
+// The results of the steps that are outputs, in their order.
 using Outputs = std::vector<std::vector<float>>;
 // Is given the input and then what each step writes, in float.
 using Watch = std::function<void(const std::vector<float>& activations)>;

@@ -23,7 +23,7 @@ const char* ValueOf(const std::string& object, const std::string& key) {
                                  : object.c_str() + at + quoted.size();
 }
 
-// What the manifest says of one tensor.
+// One tensor's entry in the manifest.
 struct Entry {
   std::string name;
   std::size_t count = 1;

@@ -1,4 +1,4 @@
-// What the four examples of this folder have in common: a product on an
+// The common part of the four examples of this folder: a product on an
 // Executor, compared with ReferenceMul.
 #ifndef RUY_LIKE_EXAMPLE_EXECUTORS_TRY_EXECUTOR_H_
 #define RUY_LIKE_EXAMPLE_EXECUTORS_TRY_EXECUTOR_H_
@@ -32,7 +32,7 @@ inline int TryExecutor(const char* name, ruy_like::Executor* executor) {
 
   ruy_like::Context context;
   context.set_executor(executor);
-  // Whether it pays off or not: this is to show that it works.
+  // Threads even where they do not pay off: this shows that they work.
   context.set_num_threads_strategy(
       ruy_like::NumThreadsStrategy::kForceMaxNumThreads);
   dst.set_data(actual.data());

@@ -35,7 +35,7 @@
 
 namespace mpi_example {
 
-// What is not split: as small as the channels are many.
+// The parameters that are not split: a few bytes for each channel.
 struct LayerParams {
   ruy_like::QuantParams output;          // its qmin may be a ReLU's
   std::vector<std::int32_t> bias;        // one per row

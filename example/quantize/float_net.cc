@@ -106,7 +106,7 @@ void Normalize(const Layer& layer, std::vector<float>* values) {
 // is still in L2.
 constexpr int kPatchElements = 64 << 10;
 
-// Whether the input, as it lies, is what Im2Col would make of it.
+// True if Im2Col would copy the input unchanged.
 bool NeedsNoPatches(const Layer& layer) {
   return layer.padding == 0 &&
          (layer.kernel == 1 || layer.kernel == layer.in_side);

@@ -115,7 +115,7 @@ absl::StatusOr<Result> Measure(std::string network, std::string method,
 
 // ## All networks
 
-// What every line needs.
+// The network and data that every line of the table uses.
 struct Experiment {
   FloatNet folded;
   Calibration calibration;

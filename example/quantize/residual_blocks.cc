@@ -101,7 +101,7 @@ Floats Sum(Floats a, const Floats& b) {
   return a;
 }
 
-// What passes between layers:
+// The activations between layers:
 //
 //   X -a-> A -b-> B -+-> S -c-> C -d-> D -+-> T -> pool -> logits
 //   |                |   |                |

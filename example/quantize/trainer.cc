@@ -50,8 +50,8 @@ Layer MakeLayer(int in_side, int in_channels, int out_channels, int kernel,
   return layer;
 }
 
-// What the backward pass needs of the forward pass, and the gradients' moving
-// sums, for one layer.
+// Results of a layer's forward pass that its backward pass needs, and the
+// gradients' moving sums.
 struct Training {
   Tensor patches;            // of the input
   Tensor normalized;         // convolution's output, mean 0 and variance 1

@@ -40,7 +40,7 @@ class RUY_LIKE_DROPIN_EXPORT Context final {
   NumThreadsStrategy num_threads_strategy() const;
   void set_num_threads_strategy(NumThreadsStrategy value);
 
-  // Whether the last product had cause for such advice: never.
+  // True if the last product had cause for such advice: never.
   bool performance_advisory(PerformanceAdvisory advisory) const;
 
   // To be called before the data of a cached operand changes or goes away.

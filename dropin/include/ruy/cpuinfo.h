@@ -14,9 +14,9 @@ struct CpuCacheParams final {
   int last_level_cache_size = 0;
 };
 
-// Whether the processor and the operating system support what ruy's path of
-// that name needs. It says nothing of ruy_like's paths, nor of the environment
-// variables that narrow them.
+// The features of the processor and the operating system that ruy's paths of
+// the same names need. Neither ruy_like's paths nor the environment variables
+// that narrow them play a part.
 class RUY_LIKE_DROPIN_EXPORT CpuInfo final {
  public:
   CpuInfo();
@@ -37,7 +37,7 @@ class RUY_LIKE_DROPIN_EXPORT CpuInfo final {
   // 32 KiB and 512 KiB where they cannot be detected.
   const CpuCacheParams& CacheParams();
 
-  // Whether the calling thread runs on a Cortex-A53 or A55, or on a Cortex-X1.
+  // True if the calling thread runs on a Cortex-A53 or A55, or on a Cortex-X1.
   bool CurrentCpuIsA55ish();
   bool CurrentCpuIsX1();
 

@@ -27,7 +27,7 @@ class RUY_LIKE_DROPIN_EXPORT Ctx final {
   Ctx(const Ctx&) = delete;
   Ctx& operator=(const Ctx&) = delete;
 
-  // What SelectPath found last; kNone before that.
+  // SelectPath's last result; kNone before the first.
   Path last_used_path() const;
   Tuning explicit_tuning() const;
   void set_explicit_tuning(Tuning value);

@@ -83,7 +83,7 @@ constexpr Path kDefaultArchPaths = Path::kNone;
 #endif
 constexpr Path kExtraArchPaths = Path::kNone;
 
-// What Mul without a path uses: everything.
+// The paths of a Mul that names none: all.
 constexpr Path kDefaultPaths = kNonArchPaths | kDefaultArchPaths;
 constexpr Path kAllPaths = kDefaultPaths | kExtraArchPaths;
 constexpr Path kAllPathsIncludingInternalVariants =

@@ -19,7 +19,7 @@ namespace ruy {
 
 // Work for one thread.
 struct RUY_LIKE_DROPIN_EXPORT Task {
-  // What is emitted of the class where it is copied or derived from.
+  // Emitted in each program that copies the class or derives from it.
   RUY_LIKE_LOCAL Task() = default;
   RUY_LIKE_LOCAL Task(const Task&) = default;
   RUY_LIKE_LOCAL Task& operator=(const Task&) = default;

@@ -28,7 +28,8 @@ class RUY_LIKE_DROPIN_EXPORT TuningResolver final {
   // kAuto at first.
   void SetTuning(Tuning tuning);
 
-  // What was set; for kAuto, what suits the core that this thread runs on.
+  // The tuning that was set; for kAuto, the one for the core that this thread
+  // runs on.
   Tuning Resolve(CpuInfo* cpuinfo);
 
  private:

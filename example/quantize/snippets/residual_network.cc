@@ -52,7 +52,7 @@ int main() {
   ruy_like::Context context;
   Image y(24), sum(24), active(24);
   std::vector<float> logits(3);
-  // What passes through the network, for a few images: x, y, sum, active.
+  // Ranges of the activations, for a few images: x, y, sum, active.
   ruy_like::Observer observers[4];
   for (int image = 1; image <= 8; ++image) {
     const Image x = Waves(24, 0.31f * image);
