@@ -94,8 +94,8 @@ HWY_INLINE void InterleavePadding(D d, const DepthwiseArgs& args,
 
 // ## Output rows: vectors along channels
 
-// As many channels as DB has lanes, from `channel` on. Vectors of D have those
-// of one output row, or side by side of kRowsAtOnce rows.
+// Computes a block of channels, as many as DB has lanes, from `channel` on. A
+// vector of D holds the block of kRowsAtOnce output rows, side by side.
 template <class Step, class D, class DB, typename Out, RequantizeForm kForm>
 class RowLoop {
  public:
@@ -208,7 +208,7 @@ class RowLoop {
                          kColumn,       bias_,    window.stride_width * kColumn,
                          kLanes};
     for (std::ptrdiff_t row = first; row < last; row += kRowsAtOnce) {
-      // Fewer rows at the end have the last one several times.
+      // The last group may have fewer rows: then it repeats the last one.
       std::ptrdiff_t behind[kRowsAtOnce];
       for (std::ptrdiff_t r = 0; r < kRowsAtOnce; ++r) {
         const std::ptrdiff_t ahead = std::min(r, last - 1 - row);

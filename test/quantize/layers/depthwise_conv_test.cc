@@ -107,7 +107,8 @@ TEST_P(DepthwiseConvTest, VectorizedEqualsReference) {
 
 // Windows whose neighbouring outputs are computed together: widths of less
 // outputs than that, and around its multiples; kernels of other heights. Blocks
-// of few channels have several rows at once, of which there are less, too.
+// of few channels compute several rows at once: heights of 1 to 6 leave groups
+// of fewer rows.
 TEST_P(DepthwiseConvTest, NeighboursEqualReference) {
   Workspace workspace;
   std::uint64_t seed = 0;
