@@ -58,7 +58,7 @@ using FloatCall = GoodCall<float, float, float, float>;
 using BFloat16Call = GoodCall<BFloat16, BFloat16, float, BFloat16>;
 using Float16Call = GoodCall<Float16, Float16, float, Float16>;
 
-// What a good call gives once it is spoiled.
+// Expects this error of a good call once it is spoiled.
 template <typename Call, typename Spoil>
 void ExpectError(const Spoil& spoil, absl::StatusCode code,
                  const std::vector<std::string>& parts) {

@@ -65,7 +65,7 @@ struct Operands : Product<Src_, Src_, Dst_, Dst_> {
   std::vector<Dst> expected;
 };
 
-// What a call has to work with. Made, and taken away, without faults. dst holds
+// The operands of a call. Made, and taken away, without faults. dst holds
 // kPaint before the call.
 template <typename Operands>
 struct World {

@@ -24,7 +24,7 @@
 namespace ruy_like {
 namespace {
 
-// Whether denormal floats count as zero on this processor.
+// True if denormal floats count as zero on this processor.
 #if defined(__SSE2__) || defined(__aarch64__) || defined(__arm__)
 constexpr bool kFlushes = true;
 #else
@@ -72,7 +72,7 @@ struct Buffer {
 
 enum class Way { kPlain, kCachedLhs, kCachedRhs, kPackedLhs, kPackedRhs };
 
-// What a product has apart from its operands' and dst's types.
+// A product's options, apart from the types of its operands and dst.
 struct Options {
   Shape shape;
   Order lhs_order, rhs_order, dst_order;

@@ -1,6 +1,6 @@
 // MulBatch and MulGroup: the bits of single calls, whatever the types, strides,
 // threads and Executors. Runs under ThreadSanitizer too (label "concurrency").
-// What is refused: bad_batch_test.cc.
+// Refused batches: bad_batch_test.cc.
 #include "ruy_like/mul_batch.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ constexpr ptrdiff_t kLarge = 70 * 70 * 70;
 
 class MulBatchTest : public PathTest {
  protected:
-  // Whether the path has kernels that make use of FloatSums::kAnyOrder.
+  // True if the path has kernels that make use of FloatSums::kAnyOrder.
   static bool HasOtherOrder() {
     return (GetParam() & (Path::kPortable | kPathsOfPanels)) == Path::kNone;
   }
@@ -50,7 +50,7 @@ class MulBatchTest : public PathTest {
       context_.set_num_threads_strategy(NumThreadsStrategy::kDefault);
     }
   }
-  // What single calls make of the problem on this path.
+  // The results of single calls on this path.
   template <typename Problem>
   static auto Expected(Problem* problem) {
     return problem->Expected(GetParam() | Path::kPortable);

@@ -18,7 +18,7 @@ namespace {
 
 using Bytes = std::vector<std::int8_t>;
 
-// Whether bytes are shared, the plain way.
+// True if bytes are shared, the plain way.
 template <typename A, typename B>
 bool ShareBytes(const Matrix<A>& a, const Matrix<B>& b) {
   const auto bytes_of = [](const auto& matrix, std::vector<const char*>* out) {

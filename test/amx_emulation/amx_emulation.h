@@ -19,7 +19,7 @@
 
 namespace ruy_like {
 
-// Whether argv has --emulate_amx, which is taken out of it.
+// True if argv has --emulate_amx, which is taken out of it.
 bool TakeEmulateAmxFlag(int* argc, char** argv);
 
 // Installs the handler and tells the detection that there is AMX. Call it

@@ -77,8 +77,8 @@ void DecodeMemory(const std::uint8_t* code, const Vex& vex,
   result->stride = is_strided ? index : 0;
 }
 
-// What tells an instruction: opcode, prefix, whether ModRM names registers
-// alone, and the fields of ModRM that are fixed to 0.
+// The encoding that identifies an instruction: opcode, prefix, whether ModRM
+// names registers alone, and the fields of ModRM that are fixed to 0.
 struct Encoding {
   TileOp op;
   int opcode;

@@ -33,7 +33,7 @@ class TileUnit {
   // Null, or the fault; then nothing has changed.
   const char* Execute(const TileInstruction& instruction);
 
-  // Whether a configuration is loaded and not released.
+  // True if a configuration is loaded and not released.
   bool is_configured() const { return configured_; }
   const TileCounts& counts() const { return counts_; }
   void ResetCounts() { counts_ = TileCounts(); }

@@ -18,7 +18,7 @@ namespace {
 // What the library asked the kernel for last, and how often.
 cpu_set_t last_set;
 std::atomic<int> set_count{0};
-// Whether the kernel's answers are to permit processors 1 to 7, and not 0.
+// True if the kernel's answers are to permit processors 1 to 7, and not 0.
 std::atomic<bool> answers_no_cpu_0{false};
 
 }  // namespace

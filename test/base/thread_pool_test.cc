@@ -308,7 +308,7 @@ int ResultInAChild(const Run& run) {
 // may leave locks of the C library or of a sanitizer held in the child.
 void WarmUp(ThreadPool* pool) { Meet(pool); }
 
-// What a child does with an inherited pool; its exit code.
+// Uses an inherited pool in a child process; returns its exit code.
 int UsePool(ThreadPool* pool) {
   std::vector<CountingTask> tasks(4);
   for (int i = 0; i < 50; i++) pool->Execute(4, tasks.data());

@@ -1,4 +1,4 @@
-// What the tests of the C interface have in common: structs with their sizes,
+// The common part of the tests of the C interface: structs with their sizes,
 // matrices of the C++ tests' specifications, and owners of handles.
 #ifndef RUY_LIKE_TEST_C_CALLS_H_
 #define RUY_LIKE_TEST_C_CALLS_H_

@@ -110,7 +110,7 @@ void Gemm(const Operand<Lhs>& lhs, const Lhs* lhs_data, const Operand<Rhs>& rhs,
   ruy::Matrix<Dst> ruy_dst = MakeMatrix(dst, dst_data);
   ruy::Mul(ruy_lhs, ruy_rhs, mul_params, backend->context(), &ruy_dst);
 
-  // What the definition says.
+  // The result by definition.
   std::vector<Dst> expected(dst.rows * dst.cols);
   ruy_dst.set_data(expected.data());
   ruy::ReferenceMul(ruy_lhs, ruy_rhs, mul_params, &ruy_dst);

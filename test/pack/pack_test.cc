@@ -50,7 +50,7 @@ std::ostream& operator<<(std::ostream& os, const Routine& routine) {
   return os << routine.name;
 }
 
-// What the names of packed types in routines' names mean.
+// True if a packed type's name, as routines' names have it, is int7's.
 constexpr bool IsInt7Name(const char* packed) {
   return packed[0] == 'U' && packed[1] == '7';
 }
@@ -210,7 +210,7 @@ void CheckTyped(const Routine& routine, const Case& c, SourcePages* pages,
     }
   }
 
-  // What the panels should be.
+  // The expected panels.
   const ptrdiff_t group = routine.dot_width;
   const ptrdiff_t padded_depth =
       RoundUp(c.depth, group) + c.extra_groups * group;

@@ -78,7 +78,7 @@ class Int7MulTest : public testing::TestWithParam<Path> {
     EXPECT_OK(product->Run(&context_));
     product->ExpectIs(product->Expected());
   }
-  // Whether the last product's kernel counts on int7 operands.
+  // True if the last product's kernel counts on int7 operands.
   bool RanInt7() const {
     return std::string(context_.last_used_kernel()).find("_S7") !=
            std::string::npos;

@@ -270,7 +270,7 @@ TEST_P(ExactArithmeticTest, SymmetricRangesHaveOneZero) {
   }
 }
 
-// Whether one operand's codes are taken as they are.
+// True if one operand's codes are taken as they are.
 bool IsCopy(const FloatRange& a, const FloatRange& b) {
   const double a_step = (double{a.max} - a.min) / 255;
   const double b_step = (double{b.max} - b.min) / 255;

@@ -69,7 +69,7 @@ class PoolExecutor final : public Executor {
 
 enum class Threads { kOne, kPool, kExecutor };
 
-// What calls read: made once, without faults.
+// Inputs of the calls: made once, without faults.
 struct Inputs {
   Inputs()
       : x(GaussVector(kElements, 1)),
@@ -134,7 +134,7 @@ struct Inputs {
   const std::string path = testing::TempDir() + "quantize_fault_injection";
 };
 
-// What calls write.
+// Outputs of the calls.
 struct Outputs {
   Outputs() : f(kElements), i(kElements), q(kElements), u(kElements) {}
   // A copy, and bytes compared: loops that count take most of the time at -O0.
@@ -163,7 +163,7 @@ struct Outputs {
   std::vector<std::int32_t> i;
   std::vector<std::int8_t> q;
   std::vector<std::uint8_t> u;
-  // What a call returns, or the state of an object that it changes.
+  // The results of a call, or the state of an object that it changes.
   std::array<double, 20> values;
 };
 
@@ -262,7 +262,7 @@ class QuantizeFaultInjectionTest : public testing::TestWithParam<Threads> {
     executor_ = nullptr;
   }
 
-  // What the observers have seen, as outputs.
+  // The observers' state, as outputs.
   static void NoteObservers(World* w) {
     double* value = &w->out->values[6];
     for (const Observer* observer : {&w->observer, &w->ranged}) {

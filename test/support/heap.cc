@@ -30,7 +30,7 @@ struct Budget {
   std::atomic<long> failed{0};
   std::atomic<bool> stays_empty{false};
 
-  // Whether this one is to fail.
+  // True if this one is to fail.
   bool Fails() {
     if (left.load(std::memory_order_relaxed) < 0) return false;
     const long before = left.fetch_sub(1, std::memory_order_relaxed);

@@ -31,8 +31,8 @@ constexpr bool kTestOwnsHeap = RUY_LIKE_TEST_OWNS_HEAP != 0;
 long AllocationCount();
 long LiveBytes();
 
-// What fails: number `first` (0 is the next one) of those that come while a
-// FailureScope lives, on any thread; or that one and all after it.
+// The allocations that fail: number `first` (0 is the next one) of those that
+// come while a FailureScope lives, on any thread; or that one and all after it.
 enum class Failing { kOne, kAllFrom };
 struct Failures {
   static constexpr long kNever = -1;

@@ -54,7 +54,7 @@ std::vector<Scalar> DstScalars(const Kernel& kernel);
 
 // ## Problems
 
-// What an operand's elements are: for integers of all that the packed type
+// An operand's elements: for integers of all that the packed type
 // holds (of int8, where wider elements were made of that), for floats of small
 // integers, whose sums are exact, or of fractions of a few magnitudes.
 enum class Fill { kRandom, kLowest, kHighest, kAlternating, kZero, kFractions };

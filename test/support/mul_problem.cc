@@ -33,7 +33,7 @@ std::string MatrixName(const char* name, const MatrixSpec& spec,
   return s.str();
 }
 
-// What one problem may cost, in multiplications.
+// The most multiplications that one problem may take.
 constexpr std::ptrdiff_t kMaxOps = std::ptrdiff_t{1} << 21;
 
 std::ptrdiff_t RandomSize(Rng* rng) {

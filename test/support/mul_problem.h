@@ -36,11 +36,11 @@ constexpr Types kInt8 = {Scalar::kI8, Scalar::kI8, Scalar::kI32, Scalar::kI8};
 constexpr Types kFloat = {Scalar::kF32, Scalar::kF32, Scalar::kF32,
                           Scalar::kF32};
 
-// What an operand's elements are. For floats lowest and highest are -1 and 1.
+// An operand's elements. For floats lowest and highest are -1 and 1.
 // kAllValues counts up from the lowest, again and again.
 enum class Fill { kRandom, kLowest, kHighest, kAlternating, kAllValues };
 
-// Whether an 8-bit operand is said to be int7, and is.
+// The promise that an 8-bit operand is int7, and its truth.
 enum class Int7 { kNotPromised, kKept, kBroken };
 
 struct MatrixSpec {
@@ -98,7 +98,7 @@ struct MulProblem {
     return IsScaled() ||
            (IsQuantized() && rounding == MultiplierRounding::kFloat);
   }
-  // Whether products of these types can be added to dst.
+  // True if products of these types can be added to dst.
   bool Accumulates() const { return !IsQuantized() && !IsScaled(); }
   // The type of the bias.
   Scalar BiasScalar() const { return IsScaled() ? dst.scalar : accum; }

@@ -106,7 +106,7 @@ struct Product {
   absl::Status Prepare(int threads, Context* context, MulPlan* plan) {
     return plan->Prepare(lhs, rhs, params, threads, context, &dst);
   }
-  // What dst should be.
+  // The expected elements of dst.
   std::vector<Dst> Expected() const {
     std::vector<Dst> expected(dst_values.size());
     Matrix<Dst> expected_dst = dst;

@@ -43,7 +43,7 @@ std::string FilterOf(Path paths) {
   return filter;
 }
 
-// What the caller's filter leaves out: "-Some.Test*" or nothing.
+// The tests that the caller's filter leaves out: "-Some.Test*" or nothing.
 std::string Exclusions() {
   const std::string filter = testing::GTEST_FLAG(filter);
   const std::size_t minus = filter.find('-');

@@ -119,7 +119,7 @@ absl::Status StatusOf(const absl::StatusOr<T>& result) {
   return result.status();
 }
 
-// What the macros below expect; a failure shows the whole Status.
+// The check behind the macros below; a failure shows the whole Status.
 template <typename Result>
 testing::AssertionResult HasCode(absl::StatusCode code, const Result& result) {
   const absl::Status status = StatusOf(result);

@@ -27,7 +27,7 @@ struct Call {
   const float* rhs_scales;
 };
 
-// What stands behind a line of AllTypes.
+// The product behind a line of AllTypes.
 struct TypedProduct {
   Types types;
   absl::Status (*mul)(const Call& call, Context* context);

@@ -29,7 +29,7 @@ RUY_LIKE_SCALARS(RUY_LIKE_SCALAR)
 template <Scalar kScalar>
 using TypeOf = typename visit_scalar_internal::TypeOf<kScalar>::Type;
 
-// What visit(T()) returns, T being the element type of `scalar`.
+// The result of visit(T()), T being the element type of `scalar`.
 template <typename Visit>
 auto VisitScalar(Scalar scalar, Visit visit) {
   switch (scalar) {

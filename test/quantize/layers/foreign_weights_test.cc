@@ -184,7 +184,7 @@ void ExpectNear(const QuantizedGroups& groups,
   EXPECT_EQ(negative > 0, groups.bits == 4);
 }
 
-// What the constants above were multiplied by.
+// The activations by which the constants above were multiplied.
 std::vector<std::int8_t> Activations(int count) {
   std::vector<std::int8_t> x(count);
   for (int i = 0; i < count; ++i) {

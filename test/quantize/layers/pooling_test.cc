@@ -15,7 +15,7 @@ namespace {
 
 enum class Kind { kMax, kAverage, kAverageWithPadding };
 
-// What the taps of one axis are: on the image, on its padding, or beyond.
+// True if a tap is in [low, high), on the image or on its padding.
 bool IsWithin(std::ptrdiff_t i, std::ptrdiff_t low, std::ptrdiff_t high) {
   return i >= low && i < high;
 }

@@ -15,7 +15,7 @@
 namespace ruy_like {
 namespace {
 
-// What the weights stand for.
+// The values that the codes stand for.
 std::vector<float> Values(const QuantizedGroups& groups) {
   const GroupWeights weights = groups.description();
   const std::ptrdiff_t size =
