@@ -57,8 +57,8 @@ class Depthwise final {
         tensors_(call.input, layer_.BeforeLookup(call.output)),
         multiplier_(layer_.Channels() / call.input.shape.channels) {
     const Scalar out = layer_.out;
-    if (FitsDepthwiseKernels(Args())) {
-      kernel_ = DepthwiseKernelsFor(call.context)[out];
+    if (Is8Bit(out) && FitsDepthwiseKernels(Args())) {
+      kernel_ = DepthwiseKernelFor(call.context);
     }
     if (kernel_ != nullptr) {
       needs_last_rows_ = multiplier_ > 1 || layer_.Channels() < 16;

@@ -65,7 +65,7 @@ void GroupedConvolution::Plan() {
   const TensorShape& out = call_.output.shape;
   if (weights == nullptr || layer_.packed->groups() == 1 ||
       layer_.packed->params()[0].zero_point != 0 || kernels_ == nullptr ||
-      kernels_->rows[layer_.out] == nullptr || ElementCount(out) == 0 ||
+      !Is8Bit(layer_.out) || ElementCount(out) == 0 ||
       in.channels == 0) {
     return;
   }
@@ -129,8 +129,7 @@ absl::Status GroupedConvolution::Run() {
       call_.context, [&](std::ptrdiff_t first, std::ptrdiff_t last) {
         kernels_->stage(args, first, last);
       }));
-  return tensors_.WriteRows(args, kernels_->rows[layer_.out], call_.context,
-                            layer_.lookup);
+  return tensors_.WriteRows(args, kernels_->rows, call_.context, layer_.lookup);
 }
 
 }  // namespace

@@ -140,6 +140,7 @@ class NhwcTensors final {
     return {
         source_,
         input_.scalar == Scalar::kI8,
+        output_.scalar == Scalar::kI8,
         in.height,
         in.width,
         out.height,

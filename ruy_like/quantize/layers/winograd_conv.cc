@@ -95,7 +95,7 @@ const std::int16_t* WinogradWeights(const LayerCall& call,
     return nullptr;
   }
   const WinogradKernels* const kernels = WinogradKernelsFor(call.context);
-  if (kernels == nullptr || kernels->tiles[layer.out] == nullptr ||
+  if (kernels == nullptr || !Is8Bit(layer.out) ||
       call.output.shape.channels % (kernels->block / 2) != 0 ||
       packed.params()[0].zero_point != 0 || !SumsFit(call, packed) ||
       !PaysOff(call, packed.params()[0], kernels->block)) {
@@ -134,7 +134,7 @@ std::optional<absl::Status> TryWinograd(const Window& window, LayerCall* call) {
   const WinogradArgs args = {
       tensors.Sliding(window), in.batch,    in.channels, weights,
       layer.int_bias,          layer.table, padding};
-  WinogradFunction* const run = WinogradKernelsFor(context)->tiles[layer.out];
+  WinogradFunction* const run = WinogradKernelsFor(context)->tiles;
   for (std::ptrdiff_t first = 0; first < plan.tiles; first += most) {
     RUY_LIKE_RETURN_IF_ERROR(ForEachRange(
         std::min(most, plan.tiles - first), /*grain=*/plan.part, plan.cost,

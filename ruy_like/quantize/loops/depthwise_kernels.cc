@@ -76,10 +76,7 @@ namespace ruy_like::quantize_internal::HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
 
-const ByScalar<DepthwiseFunction>* GetDepthwiseKernels(bool) {
-  static constexpr ByScalar<DepthwiseFunction> kKernels = {};
-  return &kKernels;
-}
+DepthwiseFunction* GetDepthwiseKernel(bool) { return nullptr; }
 
 #else
 
@@ -96,7 +93,7 @@ HWY_INLINE void InterleavePadding(D d, const DepthwiseArgs& args,
 
 // Computes a block of channels, as many as DB has lanes, from `channel` on. A
 // vector of D holds the block of kRowsAtOnce output rows, side by side.
-template <class Step, class D, class DB, typename Out, RequantizeForm kForm>
+template <class Step, class D, class DB, RequantizeForm kForm>
 class RowLoop {
  public:
   RowLoop(const DepthwiseArgs& args, std::ptrdiff_t channel)
@@ -115,7 +112,7 @@ class RowLoop {
     for (int i = 0; i < RequantizeConstants::kCount; ++i) {
       Permute(args_.table[i] + channel_, table[i]);
     }
-    const Output<D, Out, kForm> output(args_.bounds, table);
+    const Output<D, kForm> output(args_, table);
     if constexpr (kLanes < HWY_LANES(std::uint8_t)) {
       Rows<AnyWindow<0>>(first, last, output);
     } else {
@@ -130,7 +127,7 @@ class RowLoop {
   // Bytes of an input column.
   static constexpr std::ptrdiff_t kColumn = 4 * kLanes;
 
-  using Bytes = hn::Vec<hn::Rebind<Out, D>>;
+  using Bytes = hn::Vec<D>;
 
   // Tiles of outputs of kSteps steps, or of any number of them.
   template <int kSteps>
@@ -140,7 +137,7 @@ class RowLoop {
         Step::kRows == 4 || HWY_TARGET == HWY_AVX2 ? 2 : 1;
     template <int kCount>
     static HWY_INLINE void Run(const Steps& steps, const std::uint8_t* from,
-                               const Output<D, Out, kForm>& output,
+                               const Output<D, kForm>& output,
                                Bytes (&bytes)[kCount]) {
       V32<D> sums[kCount][4];
       SumSteps<Step, 4, kSteps>(D(), steps, from, 0, sums);
@@ -155,7 +152,7 @@ class RowLoop {
     static constexpr int kOutputs = 4;
     template <int kCount>
     static HWY_INLINE void Run(const Steps& steps, const std::uint8_t* from,
-                               const Output<D, Out, kForm>& output,
+                               const Output<D, kForm>& output,
                                Bytes (&bytes)[kCount]) {
       V32<D> sums[kCount][4];
       Vector<0>(steps, from, output, sums);
@@ -166,7 +163,7 @@ class RowLoop {
     }
     template <int k, int kCount>
     static HWY_INLINE void Vector(const Steps& steps, const std::uint8_t* from,
-                                  const Output<D, Out, kForm>& output,
+                                  const Output<D, kForm>& output,
                                   V32<D> (&sums)[kCount][4]) {
       SumNeighbours<Step, kWidth, kStride, k>(D(), steps, from, sums);
       output.template Scale<k>(sums);
@@ -175,7 +172,7 @@ class RowLoop {
 
   // By the form that suits the window best.
   HWY_INLINE void RowsOfWindow(std::ptrdiff_t first, std::ptrdiff_t last,
-                               const Output<D, Out, kForm>& output) {
+                               const Output<D, kForm>& output) {
 #if HWY_TARGET == HWY_AVX2
     const Window& window = args_.window;
     if (window.dilation_width == 1) {
@@ -199,9 +196,9 @@ class RowLoop {
 
   template <class Tiles>
   HWY_NOINLINE void Rows(std::ptrdiff_t first, std::ptrdiff_t last,
-                         const Output<D, Out, kForm>& shared_output) {
+                         const Output<D, kForm>& shared_output) {
     // A copy, which stores cannot change.
-    const Output<D, Out, kForm> output = shared_output;
+    const Output<D, kForm> output = shared_output;
     const Window& window = args_.window;
     const std::ptrdiff_t channels = args_.channels;
     const Steps steps = {tiling_.steps, offsets_, weights_,
@@ -220,18 +217,20 @@ class RowLoop {
             std::min(tiling_.outputs, args_.output_width - x);
         MakeColumns(x * window.stride_width - window.padding.left,
                     DepthwiseTiling::ColumnsOf(window, count));
-        Out* const out = static_cast<Out*>(args_.output) +
-                         (row * args_.output_width + x) * channels + channel_;
+        std::uint8_t* const out = static_cast<std::uint8_t*>(args_.output) +
+                                  (row * args_.output_width + x) * channels +
+                                  channel_;
         ForTiles<Tiles::kOutputs>(
             count, columns_, steps.output_bytes, out, channels,
-            [&](auto size, const std::uint8_t* from, Out* to) HWY_ATTR {
-              constexpr int kOutputs = decltype(size)::value;
-              Bytes bytes[kOutputs];
-              Tiles::Run(steps, from, output, bytes);
-              for (int p = 0; p < kOutputs; ++p) {
-                StoreRows(bytes[p], to + p * channels, behind);
-              }
-            });
+            [&](auto size, const std::uint8_t* from, std::uint8_t* to)
+                HWY_ATTR {
+                  constexpr int kOutputs = decltype(size)::value;
+                  Bytes bytes[kOutputs];
+                  Tiles::Run(steps, from, output, bytes);
+                  for (int p = 0; p < kOutputs; ++p) {
+                    StoreRows(bytes[p], to + p * channels, behind);
+                  }
+                });
       }
     }
   }
@@ -357,7 +356,7 @@ class RowLoop {
     }
     // From here on a whole vector would reach into the next row.
     if (args_.channels < kBlock) {
-      no_vectors_from_[r] = static_cast<Out*>(args_.output) +
+      no_vectors_from_[r] = static_cast<std::uint8_t*>(args_.output) +
                             (row + 1) * args_.output_width * args_.channels -
                             kBlock + 1;
     }
@@ -420,7 +419,8 @@ class RowLoop {
 
   // An output of each row, `behind` elements behind `out`.
   template <class V>
-  HWY_INLINE void StoreRows(V bytes, Out* out, const std::ptrdiff_t* behind,
+  HWY_INLINE void StoreRows(V bytes, std::uint8_t* out,
+                            const std::ptrdiff_t* behind,
                             std::ptrdiff_t first = 0) const {
     const hn::DFromV<V> d;
     if constexpr (hn::MaxLanes(hn::DFromV<V>()) > kBlock) {
@@ -430,7 +430,7 @@ class RowLoop {
       StoreRows(hn::LowerHalf(half, bytes), out, behind, first);
       StoreRows(hn::UpperHalf(half, bytes), out, behind, first + kHalf);
     } else {
-      Out* const to = out + behind[first];
+      std::uint8_t* const to = out + behind[first];
       // With less than 16 channels the lanes behind them go where the next
       // output will be.
       if (kBlock > 16 || no_vectors_from_[first] == nullptr ||
@@ -438,7 +438,7 @@ class RowLoop {
         hn::StoreU(bytes, d, to);
         return;
       }
-      alignas(16) Out buffer[kBlock];
+      alignas(16) std::uint8_t buffer[kBlock];
       hn::Store(bytes, d, buffer);
       CopyFew<8>(buffer, args_.channels, to);
     }
@@ -447,7 +447,7 @@ class RowLoop {
   const DepthwiseArgs& args_;
   const std::ptrdiff_t channel_;
   const std::ptrdiff_t multiplier_;
-  const Out* no_vectors_from_[kRowsAtOnce] = {};
+  const std::uint8_t* no_vectors_from_[kRowsAtOnce] = {};
   const DepthwiseTiling tiling_;
   InputRow rows_[kRowsAtOnce][kMaxKernelRows + Step::kRows];
   std::ptrdiff_t offsets_[kMaxSteps];
@@ -458,16 +458,15 @@ class RowLoop {
   alignas(kDotBytes) std::uint8_t columns_[kColumnBytes];
 };
 
-template <class Step, class D, class DB, typename Out>
+template <class Step, class D, class DB>
 HWY_NOINLINE void RowsOfBlock(const DepthwiseArgs& args, std::ptrdiff_t channel,
                               std::ptrdiff_t first, std::ptrdiff_t last) {
   WithForm<RequantizeForm::kMixed>(args.table.form, [&](auto form) HWY_ATTR {
-    RowLoop<Step, D, DB, Out, decltype(form)::value>(args, channel)
-        .Run(first, last);
+    RowLoop<Step, D, DB, decltype(form)::value>(args, channel).Run(first, last);
   });
 }
 
-template <class Step, typename Out>
+template <class Step>
 void DepthwiseRows(const DepthwiseArgs& args, std::ptrdiff_t first,
                    std::ptrdiff_t last) {
   const std::ptrdiff_t channels = args.channels;
@@ -481,10 +480,10 @@ void DepthwiseRows(const DepthwiseArgs& args, std::ptrdiff_t first,
     using DB = decltype(block);
     constexpr std::ptrdiff_t kBlock = hn::MaxLanes(DB());
     for (; c + kBlock <= channels; c += kBlock) {
-      RowsOfBlock<Step, D, DB, Out>(args, c, first, last);
+      RowsOfBlock<Step, D, DB>(args, c, first, last);
     }
     if (channels - c >= least && (channels >= kBlock || kBlock == 16)) {
-      RowsOfBlock<Step, D, DB, Out>(
+      RowsOfBlock<Step, D, DB>(
           args, std::max<std::ptrdiff_t>(channels - kBlock, 0), first, last);
       c = channels;
     }
@@ -502,16 +501,11 @@ void DepthwiseRows(const DepthwiseArgs& args, std::ptrdiff_t first,
   cover(vector, least, 1);
 }
 
-template <class Step>
-constexpr ByScalar<DepthwiseFunction> kDepthwiseKernels = {
-    DepthwiseRows<Step, std::int8_t>, DepthwiseRows<Step, std::uint8_t>};
-
-const ByScalar<DepthwiseFunction>* GetDepthwiseKernels(
-    [[maybe_unused]] bool has_vnni) {
+DepthwiseFunction* GetDepthwiseKernel([[maybe_unused]] bool has_vnni) {
 #if HWY_TARGET == HWY_AVX3
-  if (has_vnni) return &kDepthwiseKernels<Quads>;
+  if (has_vnni) return DepthwiseRows<Quads>;
 #endif
-  return &kDepthwiseKernels<Pairs>;
+  return DepthwiseRows<Pairs>;
 }
 
 #endif  // HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
@@ -522,7 +516,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ruy_like::quantize_internal {
 
-HWY_EXPORT(GetDepthwiseKernels);
+HWY_EXPORT(GetDepthwiseKernel);
 
 // All targets have steps of at least two rows, and the blocks of channels that
 // fit the largest windows.
@@ -533,9 +527,9 @@ bool FitsDepthwiseKernels(const DepthwiseArgs& args) {
          DepthwiseTiling(args.window, kLeastStepRows, kLeastLanes).outputs > 0;
 }
 
-const ByScalar<DepthwiseFunction>& DepthwiseKernelsFor(const Context* context) {
-  return *HWY_DISPATCH_TABLE(
-      GetDepthwiseKernels)[TargetIndex(TargetsFor(context))](
+DepthwiseFunction* DepthwiseKernelFor(const Context* context) {
+  return HWY_DISPATCH_TABLE(
+      GetDepthwiseKernel)[TargetIndex(TargetsFor(context))](
       PermitsVnni(context));
 }
 

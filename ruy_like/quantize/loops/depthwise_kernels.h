@@ -26,10 +26,10 @@ namespace ruy_like::quantize_internal {
 // buffers, as 15x15 does.
 bool FitsDepthwiseKernels(const DepthwiseArgs& args);
 
-// By the type of the output, int8 or uint8; null for others and where there are
-// no vectors. Those of the best paths that `context` permits (dispatch.h),
-// AVX-512-VNNI included; AVX-VNNI counts as AVX2.
-const ByScalar<DepthwiseFunction>& DepthwiseKernelsFor(const Context* context);
+// For 8-bit outputs; null where there are no vectors. That of the best paths
+// that `context` permits (dispatch.h), AVX-512-VNNI included; AVX-VNNI counts
+// as AVX2.
+DepthwiseFunction* DepthwiseKernelFor(const Context* context);
 
 }  // namespace ruy_like::quantize_internal
 

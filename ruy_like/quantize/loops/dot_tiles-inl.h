@@ -21,6 +21,7 @@
 
 #include "hwy/highway.h"
 #include "ruy_like/quantize/loops/dot_steps-inl.h"
+#include "ruy_like/quantize/loops/layer_kernels.h"
 #include "ruy_like/quantize/loops/requantize-inl.h"
 
 #if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
@@ -129,9 +130,9 @@ HWY_INLINE void SumNeighbours(D d, const Steps& steps, const std::uint8_t* from,
 // from `out` on, `out_step` apart: `size`, as a type, is kMost, or less for
 // what is left of fewer than that. Tiles may reach back, so that few of them
 // are small.
-template <int kMost, typename Out, class Tile>
+template <int kMost, class Tile>
 HWY_INLINE void ForTiles(std::ptrdiff_t count, const std::uint8_t* from,
-                         std::ptrdiff_t from_step, Out* out,
+                         std::ptrdiff_t from_step, std::uint8_t* out,
                          std::ptrdiff_t out_step, const Tile& tile,
                          std::ptrdiff_t done = 0) {
   constexpr int kNext = kMost > 4 ? 4 : kMost == 4 ? 3 : kMost > 1 ? 1 : 0;
@@ -154,21 +155,18 @@ HWY_INLINE void ForTiles(std::ptrdiff_t count, const std::uint8_t* from,
   }
 }
 
-// Packs a's block of 128 bits and then b's into each block of the result.
+// Packs a's block of 128 bits and then b's into each block of the result, with
+// saturation. For D of int8.
 template <class D, class V16 = hn::Vec<D16<D>>>
 HWY_INLINE hn::Vec<D> PackBytes(D d, V16 a, V16 b) {
-  [[maybe_unused]] constexpr bool kIsSigned =
-      std::is_signed<hn::TFromD<D>>::value;
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
   if constexpr (hn::MaxLanes(D()) == 64) {
-    return hn::Vec<D>{kIsSigned ? _mm512_packs_epi16(a.raw, b.raw)
-                                : _mm512_packus_epi16(a.raw, b.raw)};
+    return hn::Vec<D>{_mm512_packs_epi16(a.raw, b.raw)};
   }
 #endif
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
   if constexpr (hn::MaxLanes(D()) == 32) {
-    return hn::Vec<D>{kIsSigned ? _mm256_packs_epi16(a.raw, b.raw)
-                                : _mm256_packus_epi16(a.raw, b.raw)};
+    return hn::Vec<D>{_mm256_packs_epi16(a.raw, b.raw)};
   }
 #endif
   if constexpr (hn::MaxLanes(D()) == 16) {
@@ -178,8 +176,9 @@ HWY_INLINE hn::Vec<D> PackBytes(D d, V16 a, V16 b) {
 }
 
 // Copies `count` bytes, fewer than 2 * kMost, a power of two.
-template <std::ptrdiff_t kMost, typename T>
-HWY_INLINE void CopyFew(const T* from, std::ptrdiff_t count, T* to) {
+template <std::ptrdiff_t kMost>
+HWY_INLINE void CopyFew(const std::uint8_t* from, std::ptrdiff_t count,
+                        std::uint8_t* to) {
   if ((count & kMost) != 0) {
     std::memcpy(to, from, kMost);
     from += kMost;
@@ -188,23 +187,22 @@ HWY_INLINE void CopyFew(const T* from, std::ptrdiff_t count, T* to) {
   if constexpr (kMost > 1) CopyFew<kMost / 2>(from, count, to);
 }
 
-// Requantizes accumulators to bytes.
-template <class D, typename Out, RequantizeForm kForm>
+// Requantizes accumulators to the bytes of a vector of D.
+template <class D, RequantizeForm kForm>
 struct Output {
-  using Do = hn::Rebind<Out, D>;
   using R = RequantizeVectors<D32<D>>;
 
   // The table has the channels in the order of the four vectors.
-  HWY_INLINE Output(const QuantizedOutput& output,
-                    const RequantizeTable& constants)
+  HWY_INLINE Output(const SlidingArgs& args, const RequantizeTable& constants)
       : table(constants),
         held{Load(0), Load(1), Load(2), Load(3)},
-        bounds(output) {}
+        bounds(args.SignedBounds()),
+        flip(args.OutputFlip()) {}
 
   // Sums of several outputs at once, so that constants are loaded once.
   template <int kCount>
   HWY_INLINE void operator()(V32<D> (&sums)[kCount][4],
-                             hn::Vec<Do> (&bytes)[kCount]) const {
+                             hn::Vec<D> (&bytes)[kCount]) const {
     Scale<0>(sums);
     Scale<1>(sums);
     Scale<2>(sums);
@@ -225,18 +223,21 @@ struct Output {
   // saturation to 8 bits does to the sum with a zero point.
   template <int kCount>
   HWY_INLINE void Pack(const V32<D> (&scaled)[kCount][4],
-                       hn::Vec<Do> (&bytes)[kCount]) const {
+                       hn::Vec<D> (&bytes)[kCount]) const {
+    const D d;
+    const hn::RebindToSigned<D> d8;
     const D16<D> d16;
     const auto zero_point =
         hn::Set(d16, static_cast<std::int16_t>(bounds.zero_point));
-    const auto lowest = hn::Set(Do(), static_cast<Out>(bounds.lowest));
-    const auto highest = hn::Set(Do(), static_cast<Out>(bounds.highest));
+    const auto lowest = hn::Set(d8, static_cast<std::int8_t>(bounds.lowest));
+    const auto highest = hn::Set(d8, static_cast<std::int8_t>(bounds.highest));
     for (int i = 0; i < kCount; ++i) {
       const auto low = hn::ReorderDemote2To(d16, scaled[i][0], scaled[i][1]);
       const auto high = hn::ReorderDemote2To(d16, scaled[i][2], scaled[i][3]);
-      const auto all = PackBytes(Do(), hn::SaturatedAdd(low, zero_point),
+      const auto all = PackBytes(d8, hn::SaturatedAdd(low, zero_point),
                                  hn::SaturatedAdd(high, zero_point));
-      bytes[i] = hn::Min(hn::Max(all, lowest), highest);
+      const auto bounded = hn::Min(hn::Max(all, lowest), highest);
+      bytes[i] = hn::Xor(hn::BitCast(d, bounded), hn::Set(d, flip));
     }
   }
 
@@ -252,6 +253,7 @@ struct Output {
   const RequantizeTable table;
   const R held[4];
   const QuantizedOutput bounds;
+  const std::uint8_t flip;
 };
 
 }  // namespace ruy_like::quantize_internal::HWY_NAMESPACE

@@ -256,8 +256,7 @@ HWY_INLINE V Reduce(D32 d, const V* acc) {
 
 // Output rows of a vector of groups and a chunk of their output channels, from
 // kInputs vectors of input channels, whose groups have kLanes lanes each.
-template <class Step, typename Out, RequantizeForm kForm, int kLanes,
-          int kInputs>
+template <class Step, RequantizeForm kForm, int kLanes, int kInputs>
 class GroupedLoop {
  public:
   GroupedLoop(const GroupedArgs& args, std::ptrdiff_t vector,
@@ -288,7 +287,7 @@ class GroupedLoop {
     std::int32_t memory[RequantizeConstants::kCount * kVectorBytes] = {};
     const RequantizeTable table = {memory, kVectorBytes, args_.table.form};
     Arrange(table);
-    const Output<Tag, Out, kForm> output(args_.bounds, table);
+    const Output<Tag, kForm> output(args_, table);
     const GroupedLayout& layout = args_.layout;
     const Steps steps = {
         layout.AllSteps(),
@@ -298,9 +297,10 @@ class GroupedLoop {
         start_,
         args_.window.stride_width * args_.PixelBytes(),
         /*input_bytes=*/layout.steps * kVectorBytes};
-    Out* const out = static_cast<Out*>(args_.output) +
-                     vector_ * layout.groups_of_vector * layout.out_channels +
-                     chunk_ * layout.chunk;
+    std::uint8_t* const out =
+        static_cast<std::uint8_t*>(args_.output) +
+        vector_ * layout.groups_of_vector * layout.out_channels +
+        chunk_ * layout.chunk;
     for (std::ptrdiff_t row = first; row < last; ++row) {
       const std::ptrdiff_t y = row % args_.output_height;
       ForTiles<kPixels>(
@@ -309,7 +309,7 @@ class GroupedLoop {
                           y * args_.window.stride_height),
           steps.output_bytes, out + row * args_.output_width * channels_,
           channels_,
-          [&](auto size, const std::uint8_t* from, Out* to) HWY_ATTR {
+          [&](auto size, const std::uint8_t* from, std::uint8_t* to) HWY_ATTR {
             Tile<decltype(size)::value>(steps, from, output, to);
           });
     }
@@ -402,7 +402,8 @@ class GroupedLoop {
 
   template <int kCount>
   HWY_INLINE void Tile(const Steps& steps, const std::uint8_t* from,
-                       const Output<Tag, Out, kForm>& output, Out* out) const {
+                       const Output<Tag, kForm>& output,
+                       std::uint8_t* out) const {
     const hn::Repartition<std::int32_t, Tag> d32;
     V results[kCount][4];
     for (int r = 0; r < 4; r += kResults) {
@@ -416,17 +417,15 @@ class GroupedLoop {
         }
       }
     }
-    hn::Vec<hn::Rebind<Out, Tag>> bytes[kCount];
+    hn::Vec<Tag> bytes[kCount];
     output(results, bytes);
     for (int p = 0; p < kCount; ++p) Store(bytes[p], out + p * channels_);
   }
 
-  HWY_INLINE void Store(hn::Vec<hn::Rebind<Out, Tag>> bytes, Out* out) const {
-    const hn::Rebind<Out, Tag> d;
-    const Tag d8;
+  HWY_INLINE void Store(hn::Vec<Tag> bytes, std::uint8_t* out) const {
+    const Tag d;
     if constexpr (kLanes != 4) {
-      bytes = hn::BitCast(d, hn::TableLookupBytes(hn::BitCast(d8, bytes),
-                                                  hn::Load(d8, order_)));
+      bytes = hn::TableLookupBytes(bytes, hn::Load(d, order_));
     }
     if constexpr (kInputs > 1 && kVectorBytes > 16) {
       const D32<Tag> d32;
@@ -441,10 +440,9 @@ class GroupedLoop {
     StoreInPieces(bytes, out);
   }
 
-  HWY_NOINLINE void StoreInPieces(hn::Vec<hn::Rebind<Out, Tag>> bytes,
-                                  Out* out) const {
-    alignas(64) Out buffer[kVectorBytes];
-    hn::Store(bytes, hn::Rebind<Out, Tag>(), buffer);
+  HWY_NOINLINE void StoreInPieces(hn::Vec<Tag> bytes, std::uint8_t* out) const {
+    alignas(64) std::uint8_t buffer[kVectorBytes];
+    hn::Store(bytes, Tag(), buffer);
     switch (piece_bytes_) {
       case 1:
         return StorePieces<1>(buffer, out);
@@ -460,7 +458,8 @@ class GroupedLoop {
   }
 
   template <int kBytes>
-  HWY_INLINE void StorePieces(const Out* buffer, Out* out) const {
+  HWY_INLINE void StorePieces(const std::uint8_t* buffer,
+                              std::uint8_t* out) const {
     for (std::ptrdiff_t p = 0; p < piece_count_; ++p) {
       const Piece& piece = pieces_[p];
       if (piece.count == kBytes) {
@@ -488,53 +487,51 @@ class GroupedLoop {
   Piece pieces_[kVectorBytes];
 };
 
-template <class Step, typename Out, int kLanes, int kInputs>
+template <class Step, int kLanes, int kInputs>
 HWY_NOINLINE void RowsOfLanes(const GroupedArgs& args, std::ptrdiff_t first,
                               std::ptrdiff_t last) {
   for (std::ptrdiff_t v = 0; v < args.layout.vectors; ++v) {
     for (std::ptrdiff_t c = 0; c < args.layout.chunks; ++c) {
       WithForm<RequantizeForm::kMixed>(
           args.table.form, [&](auto form) HWY_ATTR {
-            GroupedLoop<Step, Out, decltype(form)::value, kLanes, kInputs>(args,
-                                                                           v, c)
+            GroupedLoop<Step, decltype(form)::value, kLanes, kInputs>(args, v,
+                                                                      c)
                 .Run(first, last);
           });
     }
   }
 }
 
-template <class Step, typename Out, int kLanes>
+template <class Step, int kLanes>
 void RowsOfInputs(const GroupedArgs& args, std::ptrdiff_t first,
                   std::ptrdiff_t last) {
   if constexpr (GroupedLayout::MostInputs(kLanes) == 4) {
     if (args.layout.inputs == 4) {
-      return RowsOfLanes<Step, Out, kLanes, 4>(args, first, last);
+      return RowsOfLanes<Step, kLanes, 4>(args, first, last);
     }
   }
   if (args.layout.inputs == 2) {
-    return RowsOfLanes<Step, Out, kLanes, 2>(args, first, last);
+    return RowsOfLanes<Step, kLanes, 2>(args, first, last);
   }
-  RowsOfLanes<Step, Out, kLanes, 1>(args, first, last);
+  RowsOfLanes<Step, kLanes, 1>(args, first, last);
 }
 
-template <class Step, typename Out>
+template <class Step>
 void GroupedRows(const GroupedArgs& args, std::ptrdiff_t first,
                  std::ptrdiff_t last) {
   switch (args.layout.lanes) {
     case 1:
-      return RowsOfInputs<Step, Out, 1>(args, first, last);
+      return RowsOfInputs<Step, 1>(args, first, last);
     case 2:
-      return RowsOfInputs<Step, Out, 2>(args, first, last);
+      return RowsOfInputs<Step, 2>(args, first, last);
     default:
-      return RowsOfInputs<Step, Out, 4>(args, first, last);
+      return RowsOfInputs<Step, 4>(args, first, last);
   }
 }
 
 template <class Step>
 constexpr GroupedKernels kGroupedKernels = {
-    {Step::kRows, kVectorBytes / 16},
-    StageRows<Step>,
-    {GroupedRows<Step, std::int8_t>, GroupedRows<Step, std::uint8_t>}};
+    {Step::kRows, kVectorBytes / 16}, StageRows<Step>, GroupedRows<Step>};
 
 const GroupedKernels* GetGroupedKernels([[maybe_unused]] bool has_vnni) {
 #if HWY_TARGET == HWY_AVX3

@@ -70,8 +70,8 @@ struct GroupedKernels {
   GroupedForm form;
   // To be called for all rows first.
   GroupedFunction* stage;
-  // By the type of the output, int8 or uint8; null for others.
-  ByScalar<GroupedFunction> rows;
+  // For 8-bit outputs.
+  GroupedFunction* rows;
 };
 
 // Those of the best paths that `context` permits, AVX-512-VNNI included;

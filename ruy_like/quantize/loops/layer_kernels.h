@@ -39,7 +39,7 @@ inline Inside PointsInside(std::ptrdiff_t start, std::ptrdiff_t step,
 // Output rows are counted through all images.
 struct SlidingArgs {
   const std::uint8_t* input;
-  bool input_is_signed;
+  bool input_is_signed, output_is_signed;
   std::ptrdiff_t input_height, input_width;
   std::ptrdiff_t output_height, output_width;
   std::ptrdiff_t channels;  // of the output
@@ -54,6 +54,15 @@ struct SlidingArgs {
   std::uint8_t UnsignedZeroPoint() const {
     return static_cast<std::uint8_t>(input_zero_point) ^ Flip();
   }
+  // One loop serves 8-bit outputs of both types: it computes signed ones, whose
+  // zero point and bounds are these, and this mask makes what is stored of
+  // them.
+  QuantizedOutput SignedBounds() const {
+    const std::int32_t shift = output_is_signed ? 0 : 128;
+    return {bounds.zero_point - shift, bounds.lowest - shift,
+            bounds.highest - shift};
+  }
+  std::uint8_t OutputFlip() const { return output_is_signed ? 0 : 0x80; }
 };
 
 // The cost of `outputs` output elements, as the number of bytes whose move

@@ -104,12 +104,13 @@ HWY_INLINE void MultiplyPoint(const std::int16_t* weights,
 }
 
 // At m A / 4 of a tile, requantized: a vector of channels from `channel` on.
-template <typename Out, RequantizeForm kForm>
+template <RequantizeForm kForm>
 HWY_INLINE void StoreTile(const WinogradArgs& args,
                           const WinogradArgs::Place& place, std::size_t channel,
                           const std::int32_t* sums) {
   const Tag d;
-  const hn::Rebind<Out, Tag> narrow;
+  const hn::Rebind<std::int8_t, Tag> narrow;
+  const hn::Rebind<std::uint8_t, Tag> bytes;
   V lines[4][2];
   const auto transform = [](V a, V b, V c, V e, V(&to)[2]) HWY_ATTR {
     to[0] = hn::Add(hn::Add(a, b), c);
@@ -123,6 +124,8 @@ HWY_INLINE void StoreTile(const WinogradArgs& args,
   }
   const RequantizeVectors<Tag> constants(d, args.table, channel);
   const V bias = hn::LoadU(d, args.bias + channel);
+  const QuantizedOutput bounds = args.SignedBounds();
+  const auto flip = hn::Set(bytes, args.OutputFlip());
   for (std::ptrdiff_t j = 0; j < 2 && place.x + j < args.output_width; ++j) {
     V outputs[2];
     transform(lines[0][j], lines[1][j], lines[2][j], lines[3][j], outputs);
@@ -131,16 +134,16 @@ HWY_INLINE void StoreTile(const WinogradArgs& args,
       const std::ptrdiff_t pixel =
           (place.image * args.output_height + place.y + i) * args.output_width +
           place.x + j;
-      hn::StoreU(
-          hn::DemoteTo(narrow, RequantizeToOutput(d, sum, constants, kForm,
-                                                  args.bounds)),
-          narrow,
-          static_cast<Out*>(args.output) + pixel * args.channels + channel);
+      const auto output = hn::DemoteTo(
+          narrow, RequantizeToOutput(d, sum, constants, kForm, bounds));
+      hn::StoreU(hn::Xor(hn::BitCast(bytes, output), flip), bytes,
+                 static_cast<std::uint8_t*>(args.output) +
+                     pixel * args.channels + channel);
     }
   }
 }
 
-template <typename In, typename Out, RequantizeForm kForm>
+template <typename In, RequantizeForm kForm>
 void TilesOfForm(const WinogradArgs& args, std::ptrdiff_t first,
                  std::ptrdiff_t last, std::int16_t* transformed) {
   const std::ptrdiff_t channels = args.input_channels;
@@ -163,8 +166,8 @@ void TilesOfForm(const WinogradArgs& args, std::ptrdiff_t first,
         if (place.image == args.images) break;
         for (std::ptrdiff_t v = 0; v < kBlock && c + v < args.channels;
              v += kLanes) {
-          StoreTile<Out, kForm>(args, place, static_cast<std::size_t>(c + v),
-                                sums + t * kBlock + v);
+          StoreTile<kForm>(args, place, static_cast<std::size_t>(c + v),
+                           sums + t * kBlock + v);
         }
       }
     }
@@ -172,21 +175,18 @@ void TilesOfForm(const WinogradArgs& args, std::ptrdiff_t first,
   }
 }
 
-template <typename Out>
 void Tiles(const WinogradArgs& args, std::ptrdiff_t first, std::ptrdiff_t last,
            std::int16_t* transformed) {
   WithForm<RequantizeForm::kMixed>(args.table.form, [&](auto form) HWY_ATTR {
     constexpr RequantizeForm kForm = decltype(form)::value;
-    const auto run = args.input_is_signed
-                         ? TilesOfForm<std::int8_t, Out, kForm>
-                         : TilesOfForm<std::uint8_t, Out, kForm>;
+    const auto run = args.input_is_signed ? TilesOfForm<std::int8_t, kForm>
+                                          : TilesOfForm<std::uint8_t, kForm>;
     run(args, first, last, transformed);
   });
 }
 
 const WinogradKernels* GetWinogradKernels() {
-  static constexpr WinogradKernels kKernels = {
-      kBlock, {Tiles<std::int8_t>, Tiles<std::uint8_t>}};
+  static constexpr WinogradKernels kKernels = {kBlock, Tiles};
   return &kKernels;
 }
 

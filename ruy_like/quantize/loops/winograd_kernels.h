@@ -70,8 +70,8 @@ struct WinogradKernels {
   // Output channels of a block of weights, two vectors; outputs have a multiple
   // of a vector's.
   std::ptrdiff_t block;
-  // By the type of the output, int8 or uint8; null for others.
-  ByScalar<WinogradFunction> tiles;
+  // For 8-bit outputs.
+  WinogradFunction* tiles;
 };
 
 // Those of the best paths that `context` permits. Null where other loops are
