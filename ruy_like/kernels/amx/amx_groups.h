@@ -75,9 +75,10 @@ struct GroupChunks {
 
 inline GroupChunks CutGroups(const GroupTileArgs& args) {
   constexpr int kMaxSteps = kStepBytes / kGroupStepDepth;
-  const ptrdiff_t group_steps[2] = {
-      args.groups > 1 ? args.group_steps : args.last_group_steps,
-      args.last_group_steps};
+  const ptrdiff_t group_steps[2] = {args.sizes.groups > 1
+                                        ? args.sizes.group_steps
+                                        : args.sizes.last_group_steps,
+                                    args.sizes.last_group_steps};
   // Chunks of the same size, where that takes no more of them.
   const ptrdiff_t least = (group_steps[0] + kMaxSteps - 1) / kMaxSteps;
   const int steps = group_steps[0] % least == 0
@@ -176,7 +177,7 @@ struct GroupAdder {
     const int end = Min(cols - col, count) + col;
     if (args->zeros != nullptr) {
       AddTo<kGroupRowZeros>(end);
-    } else if (args->column_group_scales != nullptr) {
+    } else if (args->group_scales != nullptr) {
       AddTo<kGroupColumnScales>(end);
     } else {
       AddTo<kGroupPlain>(end);
@@ -317,7 +318,7 @@ struct GroupBlocks {
     adder.sums = sums;
     BlockGroup multiplied = {0, 0};
     BlockGroup added = {0, 0};
-    const ptrdiff_t count = (args.rows + kRows - 1) / kRows * args.groups;
+    const ptrdiff_t count = (args.rows + kRows - 1) / kRows * args.sizes.groups;
     for (ptrdiff_t i = 0; i < count + 2; ++i) {
       int32_t* previous = i == 0 ? nullptr : accumulators[(i - 1) % 2];
       if (i >= 2) adder.Begin(added, accumulators[i % 2]);
@@ -328,7 +329,7 @@ struct GroupBlocks {
           for (int b = 0; b < kBTiles; ++b) at.panels[b] = panels.codes[b];
           at.columns = args.activations;
         }
-        const bool is_last = multiplied.group + 1 == args.groups;
+        const bool is_last = multiplied.group + 1 == args.sizes.groups;
         const ptrdiff_t chunks = cut.chunks[is_last];
         const ptrdiff_t rests = cut.rests[is_last];
         const int cols_per_product = ColsPerProduct(args.cols, chunks + rests);
@@ -342,7 +343,7 @@ struct GroupBlocks {
           at.Advance(cut.rest_depth);
           previous = nullptr;
         }
-        multiplied.Advance(args.groups, kRows);
+        multiplied.Advance(args.sizes.groups, kRows);
       } else if (i == count) {
         StoreAccumulator<0>(previous, a1_col);
         StoreAccumulator<1>(previous, a1_col);
@@ -351,10 +352,10 @@ struct GroupBlocks {
       }
       if (i < 2) continue;
       if (!adder.IsDone()) adder.Add(args.cols);
-      if (added.group + 1 == args.groups) {
+      if (added.group + 1 == args.sizes.groups) {
         StoreGroupTile<Simd512, kRows>(args, added.row, sums);
       }
-      added.Advance(args.groups, kRows);
+      added.Advance(args.sizes.groups, kRows);
     }
     Tiles::Release();
   }
@@ -380,7 +381,7 @@ struct AmxGroupForm : X86GroupForm<Simd512> {
 };
 
 inline void RunAmxPanel(const GroupTileArgs& args) {
-  if (args.groups == 0) {
+  if (args.sizes.groups == 0) {
     StoreNoGroups(args);
     return;
   }

@@ -53,38 +53,20 @@ struct NeonWidenDot : NeonDotBase {
   }
 };
 
-// Codes of 4 bits: the low and the high halves of bytes, or what both are
-// multiplied by.
-struct NeonHalves {
-  int8x16_t low, high;
-};
-struct NeonNibbles : WithoutTable {
-  typedef NeonHalves Weights;
-  typedef NeonHalves Activations;
-  static constexpr int kParts = 1;
+template <class Dot>
+struct NeonNibbles : HalvesOf<Dot> {
+  typedef typename HalvesOf<Dot>::Weights Weights;
   static RUY_LIKE_ALWAYS_INLINE Weights LoadWeights(const uint8_t* p) {
     const uint8x16_t both = vld1q_u8(p);
     return {vreinterpretq_s8_u8(vandq_u8(both, vdupq_n_u8(15))),
             vreinterpretq_s8_u8(vshrq_n_u8(both, 4))};
   }
-  static RUY_LIKE_ALWAYS_INLINE Activations LoadActivations(const char* p) {
-    return {NeonDotBase::LoadActivations(p),
-            NeonDotBase::LoadActivations(p + 4)};
-  }
 };
 
 // 15 * 128 * 2 fits 16 bits: both halves share a widening addition.
-struct NeonWidenNibbles : NeonNibbles {
-  typedef NeonWidenDot::Acc Acc;
-  static constexpr int kActivationBytes = 1;
-  static RUY_LIKE_ALWAYS_INLINE Acc Start(int32_t x) {
-    return NeonWidenDot::Start(x);
-  }
-  static RUY_LIKE_ALWAYS_INLINE int32x4_t Finish(const Acc& acc) {
-    return NeonWidenDot::Finish(acc);
-  }
-  static RUY_LIKE_ALWAYS_INLINE void Step(Acc& acc, const NeonHalves& weights,
-                                          const NeonHalves& activations) {
+struct NeonWidenNibbles : NeonNibbles<NeonWidenDot> {
+  static RUY_LIKE_ALWAYS_INLINE void Step(Acc& acc, const Weights& weights,
+                                          const Activations& activations) {
     int16x8_t first =
         vmull_s8(vget_low_s8(weights.low), vget_low_s8(activations.low));
     first = vmlal_s8(first, vget_low_s8(weights.high),
@@ -107,17 +89,7 @@ struct NeonSdot : NeonDotBase {
   }
 };
 
-struct NeonSdotNibbles : NeonNibbles {
-  typedef int32x4_t Acc;
-  static constexpr int kActivationBytes = 1;
-  static RUY_LIKE_ALWAYS_INLINE Acc Start(int32_t x) { return vdupq_n_s32(x); }
-  static RUY_LIKE_ALWAYS_INLINE int32x4_t Finish(Acc acc) { return acc; }
-  static RUY_LIKE_ALWAYS_INLINE void Step(Acc& acc, const NeonHalves& weights,
-                                          const NeonHalves& activations) {
-    acc = vdotq_s32(acc, weights.low, activations.low);
-    acc = vdotq_s32(acc, weights.high, activations.high);
-  }
-};
+using NeonSdotNibbles = NeonNibbles<NeonSdot>;
 #endif
 
 // Codes of kBits from bit kShift on.
@@ -128,13 +100,7 @@ RUY_LIKE_ALWAYS_INLINE uint8x16_t LookUp(uint8x16_t codes, uint8x16_t table) {
 }
 
 // Any values: two products of them do not fit 16 bits.
-struct NeonWidenHalves : NeonWidenNibbles {
-  static RUY_LIKE_ALWAYS_INLINE void Step(Acc& acc, const NeonHalves& weights,
-                                          const NeonHalves& activations) {
-    NeonWidenDot::Step(acc, weights.low, activations.low);
-    NeonWidenDot::Step(acc, weights.high, activations.high);
-  }
-};
+using NeonWidenHalves = NeonNibbles<NeonWidenDot>;
 
 // Codes of a table, as Base multiplies halves of a step.
 template <class Base, int kBits>
@@ -145,8 +111,8 @@ struct NeonByTable : Base {
     return vld1q_u8(table);
   }
   template <int kStep>
-  static RUY_LIKE_ALWAYS_INLINE NeonHalves LoadWeights(const uint8_t* p,
-                                                       uint8x16_t table) {
+  static RUY_LIKE_ALWAYS_INLINE typename Base::Weights LoadWeights(
+      const uint8_t* p, uint8x16_t table) {
     constexpr int kShift = 2 * kBits * kStep;
     const uint8x16_t codes = vld1q_u8(p);
     return {vreinterpretq_s8_u8(LookUp<kBits, kShift>(codes, table)),

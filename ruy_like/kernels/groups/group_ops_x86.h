@@ -91,60 +91,38 @@ struct VnniDot : X86Dot<S> {
   }
 };
 
-// Codes of 4 bits: the low and the high halves of bytes, or what both are
-// multiplied by.
-template <class S>
-struct NibbleHalves {
-  typename S::Int low, high;
-};
-
-template <class S>
-struct X86Nibbles : X86Dot<S> {
-  typedef NibbleHalves<S> Weights;
-  typedef NibbleHalves<S> Activations;
-  static constexpr int kParts = 1;
+template <class S, class Dot>
+struct X86Nibbles : HalvesOf<Dot> {
+  typedef typename HalvesOf<Dot>::Weights Weights;
   static RUY_LIKE_ALWAYS_INLINE Weights LoadWeights(const uint8_t* p) {
     const typename S::Int both = X86Dot<S>::LoadWeights(p);
     return {S::And(both, S::Set8(0x0f)),
             S::And(ShiftWordsRight(both, 4), S::Set8(0x0f))};
   }
-  static RUY_LIKE_ALWAYS_INLINE Weights OfHalves(const Weights& halves) {
-    return halves;
-  }
-  static RUY_LIKE_ALWAYS_INLINE Activations LoadActivations(const char* p) {
-    return {X86Dot<S>::LoadActivations(p), X86Dot<S>::LoadActivations(p + 4)};
-  }
 };
 // One accumulator for both halves.
 template <class S, class Quads>
-struct VnniNibbles : X86Nibbles<S> {
-  typedef typename S::Int Int;
-  static RUY_LIKE_ALWAYS_INLINE void Step(Int& acc,
-                                          const NibbleHalves<S>& weights,
-                                          const NibbleHalves<S>& activations) {
-    VnniDot<S, Quads>::Step(acc, weights.low, activations.low);
-    VnniDot<S, Quads>::Step(acc, weights.high, activations.high);
-  }
-};
+using VnniNibbles = X86Nibbles<S, VnniDot<S, Quads>>;
 
 // The high halves are multiplied where they are, which saves a shift, and
 // their sums divided by 16 at the group's end: exactly, for groups of up to
 // 2^16 codes.
 template <class S, class Quads>
-struct VnniColumnNibbles : X86Nibbles<S> {
+struct VnniColumnNibbles : VnniNibbles<S, Quads> {
   typedef typename S::Int Int;
-  typedef NibbleHalves<S> Acc;
+  typedef typename VnniNibbles<S, Quads>::Weights Weights;
+  typedef Weights Acc;
   static RUY_LIKE_ALWAYS_INLINE Acc Start(int32_t x) {
     return {S::Set(x), S::Zero()};
   }
-  static RUY_LIKE_ALWAYS_INLINE NibbleHalves<S> LoadWeights(const uint8_t* p) {
+  static RUY_LIKE_ALWAYS_INLINE Weights LoadWeights(const uint8_t* p) {
     const Int both = X86Dot<S>::LoadWeights(p);
     return {S::And(both, S::Set8(0x0f)),
             S::And(both, S::Set8(static_cast<int8_t>(0xf0)))};
   }
-  static RUY_LIKE_ALWAYS_INLINE void Step(Acc& acc,
-                                          const NibbleHalves<S>& weights,
-                                          const NibbleHalves<S>& activations) {
+  template <class Activations>
+  static RUY_LIKE_ALWAYS_INLINE void Step(Acc& acc, const Weights& weights,
+                                          const Activations& activations) {
     acc.low = Quads::Quads(acc.low, weights.low, activations.low);
     acc.high = Quads::Quads(acc.high, weights.high, activations.high);
     S::HoldInRegister(acc.low);
@@ -176,42 +154,36 @@ struct MaddWords : X86Dot<S> {
   }
 };
 
-// Any bytes: their products are summed in 32 bits.
+// Words, whose products are summed in 32 bits.
 template <class S>
-struct MaddDot8 : X86Dot<S> {
+struct MaddDot16 : X86Dot<S> {
   typedef typename S::Int Int;
-  struct Pair {
-    Int even, odd;
-  };
-  typedef Pair Weights;
-  typedef Pair Activations;
   static constexpr int kActivationBytes = 2;
+  static RUY_LIKE_ALWAYS_INLINE void Step(Int& acc, Int weights,
+                                          Int activations) {
+    acc = S::Add(acc, S::MultiplyWords(weights, activations));
+    S::HoldInRegister(acc);
+  }
+};
+// Any bytes: the even ones as words, then the odd ones.
+template <class S>
+struct MaddDot8 : HalvesOf<MaddDot16<S>> {
+  typedef typename HalvesOf<MaddDot16<S>>::Weights Weights;
+  static constexpr int kParts = X86Dot<S>::kParts;
   static RUY_LIKE_ALWAYS_INLINE Weights LoadWeights(const uint8_t* p) {
-    return OfQuads(X86Dot<S>::LoadWeights(p));
-  }
-  static RUY_LIKE_ALWAYS_INLINE Weights OfQuads(Int quads) {
+    const typename S::Int quads = X86Dot<S>::LoadWeights(p);
     return {S::And(quads, S::Set16(0xff)), ShiftWordsRight(quads, 8)};
-  }
-  static RUY_LIKE_ALWAYS_INLINE Activations LoadActivations(const char* p) {
-    return {X86Dot<S>::LoadActivations(p), X86Dot<S>::LoadActivations(p + 4)};
-  }
-  static RUY_LIKE_ALWAYS_INLINE void Step(Int& acc, const Weights& weights,
-                                          const Activations& activations) {
-    acc = S::Add(acc, S::MultiplyWords(weights.even, activations.even));
-    S::HoldInRegister(acc);
-    acc = S::Add(acc, S::MultiplyWords(weights.odd, activations.odd));
-    S::HoldInRegister(acc);
   }
 };
 
 // Four products of values of at most kMaxValue fit 16 bits.
 template <class S>
-struct MaddNibbles : X86Nibbles<S> {
+struct MaddNibbles : X86Nibbles<S, X86Dot<S>> {
   typedef typename S::Int Int;
   static constexpr int kMaxValue = 63;
-  static RUY_LIKE_ALWAYS_INLINE void Step(Int& acc,
-                                          const NibbleHalves<S>& weights,
-                                          const NibbleHalves<S>& activations) {
+  template <class Weights, class Activations>
+  static RUY_LIKE_ALWAYS_INLINE void Step(Int& acc, const Weights& weights,
+                                          const Activations& activations) {
     const Int words =
         S::Add16(S::MultiplyBytes(weights.low, activations.low),
                  S::MultiplyBytes(weights.high, activations.high));
@@ -224,19 +196,11 @@ struct MaddNibbles : X86Nibbles<S> {
 // factors, and their signs go to the values, so that two products fit 16 bits:
 // 2 * 127 * 128.
 template <class S>
-struct MaddSigned : X86Nibbles<S> {
+struct MaddSignedDot : X86Dot<S> {
   typedef typename S::Int Int;
   static constexpr int kMaxValue = 254;  // less the least one
-  static RUY_LIKE_ALWAYS_INLINE void Step(Int& acc,
-                                          const NibbleHalves<S>& weights,
-                                          const NibbleHalves<S>& activations) {
-    StepOfHalf(acc, weights.low, activations.low);
-    StepOfHalf(acc, weights.high, activations.high);
-  }
-
- private:
-  static RUY_LIKE_ALWAYS_INLINE void StepOfHalf(Int& acc, Int values,
-                                                Int activations) {
+  static RUY_LIKE_ALWAYS_INLINE void Step(Int& acc, Int values,
+                                          Int activations) {
     acc = S::Add(acc, S::MultiplyWords(
                           S::MultiplyBytes(Magnitudes(activations),
                                            NegatedWhere(activations, values)),
@@ -244,12 +208,14 @@ struct MaddSigned : X86Nibbles<S> {
     S::HoldInRegister(acc);
   }
 };
+template <class S>
+using MaddSigned = X86Nibbles<S, MaddSignedDot<S>>;
 
 // Two accumulators, as one column has few.
 template <class S, class Quads>
 struct VnniColumnHalves : VnniColumnNibbles<S, Quads> {
   static RUY_LIKE_ALWAYS_INLINE typename S::Int Finish(
-      const NibbleHalves<S>& acc) {
+      const typename VnniColumnNibbles<S, Quads>::Acc& acc) {
     return S::Add(acc.low, acc.high);
   }
 };
@@ -272,9 +238,9 @@ struct X86ByTable : Base {
     const Int mask = S::Set8((1 << kBits) - 1);
     const Int codes = X86Dot<S>::LoadWeights(p);
     const Int first = kShift == 0 ? codes : ShiftWordsRight(codes, kShift);
-    return Base::OfHalves(
-        {LookUp(table, S::And(first, mask)),
-         LookUp(table, S::And(ShiftWordsRight(codes, kShift + kBits), mask))});
+    return {
+        LookUp(table, S::And(first, mask)),
+        LookUp(table, S::And(ShiftWordsRight(codes, kShift + kBits), mask))};
   }
 };
 

@@ -14,30 +14,18 @@
 namespace ruy_like::kernels {
 namespace {
 
-// A block's rows by one panel of its columns. Other fields are GroupArgs',
-// moved to the panel's first column.
-struct GroupTileArgs {
+// A block's rows by one panel of its columns: GroupArgs' values of columns
+// begin with the panel's first one.
+struct GroupTileArgs : GroupArgs {
   const uint8_t* codes;
   ptrdiff_t panel_bytes;  // of codes
   // Panels that are read together lie as far apart as the block allows, not
   // side by side.
   bool reads_apart;
-  const void* scales;
-  Scalar scale_type;
-  const uint8_t* zeros;
-  int32_t zero_excess;
-  const uint8_t* table;
-  ptrdiff_t word_steps;
-  const float* row_sums;
-  ptrdiff_t groups, group_steps, last_group_steps;
   const char* activations;
   // Bytes from one step to the next, or from one column to the next if columns
   // are not interleaved.
   ptrdiff_t activation_stride;
-  const int32_t* starts;
-  const float* column_group_scales;
-  ptrdiff_t group_stride;
-  const int8_t* column_zeros;
   ptrdiff_t rows;
   int cols;
   ptrdiff_t first_col;           // of the block
@@ -50,19 +38,9 @@ template <class Form, class Run>
 RUY_LIKE_ALWAYS_INLINE void ForGroupPanels(const KernelArgs& args, Run run) {
   const GroupArgs& groups = *args.groups;
   GroupTileArgs tile;
+  static_cast<GroupArgs&>(tile) = groups;
   tile.codes = static_cast<const uint8_t*>(args.lhs);
   tile.panel_bytes = args.lhs_stride_bytes;
-  tile.scales = groups.scales;
-  tile.scale_type = groups.scale_type;
-  tile.zeros = groups.zeros;
-  tile.zero_excess = groups.zero_excess;
-  tile.table = groups.table;
-  tile.word_steps = groups.word_steps;
-  tile.row_sums = groups.row_sums;
-  tile.groups = groups.sizes.groups;
-  tile.group_steps = groups.sizes.group_steps;
-  tile.last_group_steps = groups.sizes.last_group_steps;
-  tile.group_stride = groups.group_stride;
   tile.rows = args.rows;
   tile.epilogue = args.epilogue;
   tile.activation_stride = args.rhs_stride_bytes;
@@ -90,10 +68,12 @@ RUY_LIKE_ALWAYS_INLINE void ForGroupPanels(const KernelArgs& args, Run run) {
         static_cast<const char*>(args.rhs) +
         (Form::kInterleavesColumns ? panel : col) * args.rhs_stride_bytes;
     tile.starts = groups.starts + col;
-    tile.column_group_scales =
-        groups.group_scales == nullptr ? nullptr : groups.group_scales + col;
-    tile.column_zeros =
-        groups.column_zeros == nullptr ? nullptr : groups.column_zeros + col;
+    if (groups.group_scales != nullptr) {
+      tile.group_scales = groups.group_scales + col;
+    }
+    if (groups.column_zeros != nullptr) {
+      tile.column_zeros = groups.column_zeros + col;
+    }
     tile.first_col = col;
     run(tile);
     col += tile.cols;
@@ -135,7 +115,7 @@ struct GroupPanels {
       const ptrdiff_t next = row / kGroupPanelRows + p * apart;
       const ptrdiff_t panel = next < last ? next : last;
       codes[p] = args.codes + panel * args.panel_bytes;
-      group_values[p] = panel * args.groups * kGroupPanelRows;
+      group_values[p] = panel * args.sizes.groups * kGroupPanelRows;
     }
   }
 };
@@ -215,9 +195,9 @@ RUY_LIKE_ALWAYS_INLINE typename Lanes::Float AddGroup(
                     Simd::Mul(zeros, Lanes::OfColumns(args.starts + group, c)));
   }
   if (kKind == kGroupColumnScales ||
-      (kKind == kGroupRowZeros && args.column_group_scales != nullptr)) {
-    scale = Simd::MulFloat(
-        scale, Lanes::OfColumns(args.column_group_scales + group, c));
+      (kKind == kGroupRowZeros && args.group_scales != nullptr)) {
+    scale =
+        Simd::MulFloat(scale, Lanes::OfColumns(args.group_scales + group, c));
   }
   return Simd::MulAddFloat(Simd::ToFloat(sum), scale, f);
 }

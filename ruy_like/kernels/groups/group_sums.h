@@ -34,6 +34,28 @@ struct CodesFor<Form, 1> {
   typedef typename Form::OneColumnCodes Type;
 };
 
+// Codes of 4 bits, which Dot multiplies as bytes: the low halves of a vector's
+// bytes, then the high ones, or what both are multiplied by.
+template <class Dot>
+struct HalvesOf : Dot {
+  struct Weights {
+    typename Dot::Weights low, high;
+  };
+  struct Activations {
+    typename Dot::Activations low, high;
+  };
+  static constexpr int kParts = 1;
+  static RUY_LIKE_ALWAYS_INLINE Activations LoadActivations(const char* p) {
+    return {Dot::LoadActivations(p), Dot::LoadActivations(p + 4)};
+  }
+  static RUY_LIKE_ALWAYS_INLINE void Step(typename Dot::Acc& acc,
+                                          const Weights& weights,
+                                          const Activations& activations) {
+    Dot::Step(acc, weights.low, activations.low);
+    Dot::Step(acc, weights.high, activations.high);
+  }
+};
+
 // Activations of a panel of columns, as Codes load them.
 template <class Form, class Codes>
 struct ActivationPanel {

@@ -88,13 +88,14 @@ struct GroupTile {
       }
     }
     ptrdiff_t of_columns = 0;
-    for (ptrdiff_t group = 0; group < args.groups; ++group) {
+    for (ptrdiff_t group = 0; group < args.sizes.groups; ++group) {
       Sums sums;
       // The next tile's panels begin where these end, or the last of these.
       const ptrdiff_t left = end - panels.codes[0];
       sums.SumGroup(
           args, kKind == kGroupRowZeros ? kNoStarts : args.starts + of_columns,
-          group + 1 < args.groups ? args.group_steps : args.last_group_steps,
+          group + 1 < args.sizes.groups ? args.sizes.group_steps
+                                        : args.sizes.last_group_steps,
           panels.codes,
           !is_whole || left > kPrefetchBytes
               ? kPrefetchBytes
@@ -165,7 +166,7 @@ template <class Form>
 RUY_LIKE_ALWAYS_INLINE void RunTiles(const GroupTileArgs& args) {
   if (args.zeros != nullptr) {
     RunTilesOfKind<Form, kGroupRowZeros>(args);
-  } else if (args.column_group_scales != nullptr) {
+  } else if (args.group_scales != nullptr) {
     RunTilesOfKind<Form, kGroupColumnScales>(args);
   } else {
     RunTilesOfKind<Form, kGroupPlain>(args);
