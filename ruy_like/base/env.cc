@@ -3,7 +3,7 @@
 #include <iterator>
 #include <string>
 
-#include "ruy_like/os/environment.h"
+#include "ruy_like/os/process.h"
 
 namespace ruy_like {
 namespace {

@@ -16,7 +16,6 @@
 
 #include "ruy_like/base/env.h"
 #include "ruy_like/base/float_state.h"
-#include "ruy_like/os/files.h"
 #include "ruy_like/os/process.h"
 
 namespace ruy_like {

@@ -1,5 +1,3 @@
-#include "ruy_like/os/cgroup.h"
-
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -7,6 +5,8 @@
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include "ruy_like/os/processors.h"
 
 namespace ruy_like::os {
 namespace {

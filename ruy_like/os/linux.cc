@@ -14,8 +14,7 @@
 #include <limits>
 #include <new>
 
-#include "ruy_like/os/cgroup.h"
-#include "ruy_like/os/environment.h"
+#include "ruy_like/os/process.h"
 #include "ruy_like/os/processors.h"
 #include "ruy_like/os/wait.h"
 

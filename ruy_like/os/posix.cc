@@ -22,9 +22,8 @@
 #include <cstdlib>
 #include <limits>
 
-#include "ruy_like/os/environment.h"
+#include "ruy_like/os/process.h"
 #include "ruy_like/os/processors.h"
-#include "ruy_like/os/sleepers.h"
 #include "ruy_like/os/wait.h"
 
 namespace ruy_like::os {

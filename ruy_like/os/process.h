@@ -1,8 +1,25 @@
-// OS: this process: its number, its forks, the signals of its threads.
+// OS: this process: its environment, files that this names, its number, its
+// forks, the signals of its threads.
 #ifndef RUY_LIKE_OS_PROCESS_H_
 #define RUY_LIKE_OS_PROCESS_H_
 
+#include <cstdio>
+
 namespace ruy_like::os {
+
+// For base/env.h alone: the variable's value, valid until the environment
+// changes. Null where it is not set, and in a process that has more rights than
+// who started it (a set-user-ID program): a user must not choose what files
+// that writes.
+const char* GetEnvironment(const char* name);
+
+// Opens `name` for writing and empties it, or creates it. Null, with errno set,
+// if it is a link, a pipe or can not be written; EWOULDBLOCK if another process
+// writes it. Neither this nor a write blocks, and programs that this process
+// starts do not inherit the file. (A pipe's reader could end this process, by
+// closing its end.) Without file locks, as on WebAssembly and some network file
+// systems, other writers go unnoticed.
+std::FILE* OpenForWriting(const char* name);
 
 long ProcessId();
 

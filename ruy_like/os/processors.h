@@ -4,6 +4,7 @@
 #define RUY_LIKE_OS_PROCESSORS_H_
 
 #include <cstdint>
+#include <string>
 
 namespace ruy_like::os {
 
@@ -23,9 +24,17 @@ int CurrentCpu();
 void MoveOff(const std::uint64_t* avoided, int count);
 
 // How many processors' time the process may use: a container's quota over its
-// period (Linux: cgroup.h; Windows: the job's hard limit), which need not be
-// whole; a large number where there is no limit. Reads files on Linux.
+// period (Windows: the job's hard limit), which need not be whole; a large
+// number where there is no limit.
 double CpuQuota();
+
+// CpuQuota of Linux. Quota over period, in processors, of the strictest group
+// among this process's group and those above it that are mounted; infinity
+// without a limit, or where the files do not say. Reads cpu.max (version 2) and
+// cpu.cfs_quota_us (version 1), found by /proc/self/cgroup and
+// /proc/self/mountinfo, all with `root` before their names, so that tests forge
+// them. Throws std::bad_alloc.
+double CgroupCpuQuota(const std::string& root);
 
 // Asks the system for the use of AMX tile data, which enlarges the signal
 // frames of the whole process. False where it refuses or does not know the

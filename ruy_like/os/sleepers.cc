@@ -1,11 +1,11 @@
 // Sleeping and waking where the system cannot wait on an address: a few
 // condition variables, chosen by the address.
-#include "ruy_like/os/sleepers.h"
-
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+
+#include "ruy_like/os/wait.h"
 
 namespace ruy_like::os {
 namespace {

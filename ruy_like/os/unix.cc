@@ -15,7 +15,6 @@
 #include <cstdlib>
 #include <initializer_list>
 
-#include "ruy_like/os/files.h"
 #include "ruy_like/os/memory.h"
 #include "ruy_like/os/process.h"
 #include "ruy_like/os/wait.h"

@@ -17,6 +17,12 @@ void SleepWhileEquals(const std::atomic<std::uint32_t>* word,
 // Wakes one thread asleep on `word`, or more. Change the word first.
 void WakeOne(const std::atomic<std::uint32_t>* word);
 
+// The same by condition variables, for systems that cannot wait on an address.
+// The first call of either throws std::bad_alloc without memory.
+void SleepOnCondition(const std::atomic<std::uint32_t>* word,
+                      std::uint32_t value);
+void WakeByCondition(const std::atomic<std::uint32_t>* word);
+
 // Offers this thread's processor to others.
 void YieldThread();
 

@@ -9,8 +9,6 @@
 #include <cstdlib>
 #include <limits>
 
-#include "ruy_like/os/environment.h"
-#include "ruy_like/os/files.h"
 #include "ruy_like/os/memory.h"
 #include "ruy_like/os/process.h"
 #include "ruy_like/os/processors.h"

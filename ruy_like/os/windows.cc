@@ -11,8 +11,6 @@
 #include <cstdlib>
 #include <limits>
 
-#include "ruy_like/os/environment.h"
-#include "ruy_like/os/files.h"
 #include "ruy_like/os/memory.h"
 #include "ruy_like/os/mutex.h"
 #include "ruy_like/os/process.h"

@@ -1,12 +1,11 @@
-// Tests ruy_like/os/cgroup.h on forged files.
-#include "ruy_like/os/cgroup.h"
-
+// Tests CgroupCpuQuota of ruy_like/os/processors.h on forged files.
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <string>
 
 #include "gtest/gtest.h"
+#include "ruy_like/os/processors.h"
 
 namespace ruy_like::os {
 namespace {

@@ -1,6 +1,5 @@
-// Tests ruy_like/os/sleepers.h, which Linux does not use.
-#include "ruy_like/os/sleepers.h"
-
+// Tests waiting by condition variables (ruy_like/os/wait.h), which Linux does
+// not use.
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "ruy_like/os/wait.h"
 
 namespace ruy_like::os {
 namespace {
