@@ -34,7 +34,7 @@ RUY_LIKE_EXPORT absl::Status Conv2D(const Erased& input,
 // point), and then becomes an Out as FullyConnected has it. Padding counts as
 // the input's zero point, that is as 0.
 //
-// input and output have one order, kNhwc for int16; output's shape is
+// input and output have one order; output's shape is
 // OutputShape(input.shape, window, weights.channels()). Types, workspace and
 // errors as those of FullyConnected. On an error of Mul's own after the first
 // patches (ResourceExhausted) output may be written in part.

@@ -27,7 +27,7 @@ RUY_LIKE_EXPORT absl::Status DepthwiseConv2D(
 
 // Output channel c sees input channel c / m, where m, the channel multiplier,
 // is weights.channels() by the input's channels: 1 or another whole number.
-// Inputs are of 8 bits. All else is as Conv2D has it, to the last bit.
+// All else is as Conv2D has it, to the last bit.
 template <typename In, typename Out>
 absl::Status DepthwiseConv2D(const TensorView<In>& input,
                              const DepthwiseWeights& weights,
@@ -35,7 +35,6 @@ absl::Status DepthwiseConv2D(const TensorView<In>& input,
                              Workspace* workspace, Context* context,
                              TensorView<Out>* output) {
   namespace qi = quantize_internal;
-  qi::CheckBytes<In>();
   qi::CheckLayerTypes<In, Out>();
   return qi::DepthwiseConv2D(qi::Erase(input),
                              qi::LayerSource(weights, qi::Erase(bias)), window,
@@ -49,7 +48,6 @@ absl::Status DepthwiseConv2D(const TensorView<In>& input,
                              Workspace* workspace, Context* context,
                              TensorView<Out>* output) {
   namespace qi = quantize_internal;
-  qi::CheckBytes<In>();
   qi::CheckLayerTypes<In, Out>();
   return qi::DepthwiseConv2D(qi::Erase(input), qi::LayerSource(layer), window,
                              workspace, context, qi::Erase(output));

@@ -107,9 +107,6 @@ absl::StatusOr<QuantizedLayer> QuantizedLayer::Make(const Weights& weights,
                                                     const ByteTable* table) {
   namespace qi = quantize_internal;
   qi::CheckLayerTypes<In, Out>();
-  if constexpr (std::is_same<Weights, DepthwiseWeights>::value) {
-    qi::CheckBytes<In>();
-  }
   return MakeErased(qi::LayerSource(weights, qi::Erase(bias)),
                     internal::ScalarOf<In>(), input, internal::ScalarOf<Out>(),
                     output, rounding, table);

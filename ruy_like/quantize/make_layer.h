@@ -110,7 +110,6 @@ absl::StatusOr<QuantizedLayer> MakeDepthwiseConv2D(
     const QuantParams& input, const QuantParams& output, Context* context,
     const MakeLayerOptions& options = MakeLayerOptions()) {
   namespace qi = quantize_internal;
-  qi::CheckBytes<In>();
   qi::CheckLayerTypes<In, Out>();
   return qi::MakeLayer(weights, bias, internal::ScalarOf<In>(), input,
                        internal::ScalarOf<Out>(), output, options,

@@ -101,8 +101,8 @@ class RUY_LIKE_EXPORT PackedWeights final {
   std::vector<float> scales_;
 };
 
-// The int8 weights of a depthwise convolution, made ready once. Immutable: any
-// number of threads may use one at once.
+// The int8 weights of a depthwise convolution, made ready once, for activations
+// of 8 bits or int16. Immutable: any number of threads may use one at once.
 class RUY_LIKE_EXPORT DepthwiseWeights final {
  public:
   // Weights without channels.
@@ -119,6 +119,8 @@ class RUY_LIKE_EXPORT DepthwiseWeights final {
   std::ptrdiff_t channels() const { return channels_; }
   std::ptrdiff_t taps() const { return taps_; }
   absl::Span<const QuantParams> params() const { return params_; }
+  // As PackedWeights'.
+  std::int64_t magnitude() const { return magnitude_; }
 
   // For the operation: weights less their zero point, one row per tap, with
   // some zeros behind the channels; and the channels' scales, likewise.
@@ -138,6 +140,7 @@ class RUY_LIKE_EXPORT DepthwiseWeights final {
   std::ptrdiff_t channels_ = 0;
   std::ptrdiff_t taps_ = 0;
   std::ptrdiff_t stride_ = 0;
+  std::int64_t magnitude_ = 0;
   std::vector<QuantParams> params_;
   std::vector<std::int32_t> data_;
   std::vector<std::int8_t> bytes_;

@@ -37,7 +37,7 @@ inline bool operator!=(const TensorShape& a, const TensorShape& b) {
 // A view of a caller-owned buffer, aligned as T is. Inputs have T int8_t or
 // uint8_t, const or not; outputs these, or int32_t (raw accumulators) or float
 // where an operation says so, and `params` is then not used. FullyConnected and
-// Conv2D have int16_t, too.
+// the convolutions have int16_t, too.
 //
 // params.qmin and qmax of an output are the bounds that its values are clamped
 // to: a fused ReLU is a qmin equal to the zero point.

@@ -25,10 +25,6 @@ absl::Status CheckConvolution(const LayerCall& call, const Window& window) {
       const auto expected,
       OutputShape(input.shape, window, weights->channels()));
   RUY_LIKE_RETURN_IF_ERROR(CheckTensors(input, call.output, expected));
-  if (input.scalar == Scalar::kI16 && input.shape.order != TensorOrder::kNhwc) {
-    return Invalid("convolutions of int16 are for NHWC, input is ",
-                   Describe(input));
-  }
   std::ptrdiff_t depth;
   if (input.shape.channels % weights->groups() != 0 ||
       !CheckedMul(window.kernel_height, window.kernel_width, &depth) ||
@@ -71,9 +67,10 @@ constexpr std::ptrdiff_t kMinPart = 256;
 // ForEachRange deals with smaller elements than some of our patches.
 constexpr std::ptrdiff_t kMaxGatherBytes = 64 * 1024;
 
-// `depth` in bytes.
+// `depth` is in elements of so many bytes.
 Plan MakePlan(const TensorShape& input, const TensorShape& output,
-              const Window& window, std::ptrdiff_t depth, int max_threads) {
+              const Window& window, std::ptrdiff_t depth,
+              std::ptrdiff_t element_bytes, int max_threads) {
   Plan plan = {};
   plan.is_pointwise = IsPointwise(window);
   plan.is_nhwc = input.order == TensorOrder::kNhwc;
@@ -82,12 +79,15 @@ Plan MakePlan(const TensorShape& input, const TensorShape& output,
   plan.positions = plan.is_nhwc ? output.batch * plane : plane;
   plan.part = plan.positions;
   if (plan.is_pointwise) return plan;
-  plan.part =
-      std::min(plan.positions,
-               std::max(kMinPart, kPartBytes * max_threads /
-                                      std::max<std::ptrdiff_t>(depth, 1)));
+  const std::ptrdiff_t patch_bytes = depth * element_bytes;
+  plan.part = std::min(
+      plan.positions,
+      std::max(kMinPart, kPartBytes * max_threads /
+                             std::max<std::ptrdiff_t>(patch_bytes, 1)));
   constexpr std::ptrdiff_t kLine = 64;
-  plan.patch_stride = plan.is_nhwc ? depth : CeilDiv(plan.part, kLine) * kLine;
+  plan.patch_stride = plan.is_nhwc
+                          ? patch_bytes
+                          : CeilDiv(plan.part * element_bytes, kLine) * kLine;
   plan.patch_count = plan.is_nhwc ? plan.part : depth;
   return plan;
 }
@@ -101,17 +101,18 @@ class Convolution {
         plan_(plan),
         groups_(call.layer().packed->groups()),
         element_bytes_(BytesOf(call.input.scalar, 1)),
+        channel_units_(plan.is_nhwc ? element_bytes_ : 1),
         patches_(patches),
         im2col_{static_cast<const std::uint8_t*>(call.input.data),
                 call.input.shape,
                 window,
                 call.output.shape.height,
                 call.output.shape.width,
-                call.input.shape.channels / groups_ * element_bytes_,
+                call.input.shape.channels / groups_ * channel_units_,
                 /*first_channel=*/0,
-                static_cast<std::uint8_t>(call.input.params.zero_point)} {
-    // Its channels are bytes.
-    im2col_.input_shape.channels *= element_bytes_;
+                static_cast<std::uint8_t>(call.input.params.zero_point),
+                element_bytes_} {
+    im2col_.input_shape.channels *= channel_units_;
   }
 
   absl::Status Run() {
@@ -137,7 +138,7 @@ class Convolution {
       rhs = InputInPlace(image);
     } else {
       RUY_LIKE_RETURN_IF_ERROR(Gather(image, first, end));
-      rhs = {patches_, im2col_.Depth() / element_bytes_, end - first,
+      rhs = {patches_, im2col_.Depth() / channel_units_, end - first,
              plan_.is_nhwc ? Order::kColMajor : Order::kRowMajor,
              plan_.patch_stride / element_bytes_};
     }
@@ -147,15 +148,16 @@ class Convolution {
 
   Layer::Operand InputInPlace(std::ptrdiff_t image) const {
     const TensorShape& shape = call_.input.shape;
-    const std::uint8_t* const group =
-        im2col_.input +
-        im2col_.first_channel * (plan_.is_nhwc ? 1 : plan_.positions);
     if (plan_.is_nhwc) {
-      return {group, im2col_.channels / element_bytes_, plan_.positions,
+      return {im2col_.input + im2col_.first_channel,
+              im2col_.channels / element_bytes_, plan_.positions,
               Order::kColMajor, shape.channels};
     }
-    return {group + image * shape.channels * plan_.positions, im2col_.channels,
-            plan_.positions, Order::kRowMajor, plan_.positions};
+    const std::ptrdiff_t first_plane =
+        image * shape.channels + im2col_.first_channel;
+    return {im2col_.input + first_plane * plan_.positions * element_bytes_,
+            im2col_.channels, plan_.positions, Order::kRowMajor,
+            plan_.positions};
   }
 
   absl::Status Gather(std::ptrdiff_t image, std::ptrdiff_t first,
@@ -168,10 +170,11 @@ class Convolution {
                        patches_ + begin * plan_.patch_stride);
           });
     }
-    return GatherOnThreads(depth, end - first,
+    return GatherOnThreads(depth, (end - first) * element_bytes_,
                            [&](std::ptrdiff_t begin, std::ptrdiff_t stop) {
                              GatherNchw(im2col_, image, first, end, begin, stop,
-                                        plan_.patch_stride, patches_);
+                                        plan_.patch_stride / element_bytes_,
+                                        patches_);
                            });
   }
 
@@ -203,6 +206,7 @@ class Convolution {
   const Plan& plan_;
   const std::ptrdiff_t groups_;
   const std::ptrdiff_t element_bytes_;
+  const std::ptrdiff_t channel_units_;  // of Im2Col, for each of the tensor's
   std::uint8_t* const patches_;
   Im2Col im2col_;
 };
@@ -225,9 +229,9 @@ absl::Status Conv2D(const Erased& input, const LayerSource& source,
     for (const auto direct : {TryWinograd, TryGrouped}) {
       if (const auto status = direct(window, &call)) return *status;
     }
-    const Plan plan = MakePlan(input.shape, output.shape, window,
-                               BytesOf(input.scalar, weights.depth()),
-                               context->max_num_threads());
+    const Plan plan =
+        MakePlan(input.shape, output.shape, window, weights.depth(),
+                 BytesOf(input.scalar, 1), context->max_num_threads());
     std::uint8_t* patches = nullptr;
     RUY_LIKE_RETURN_IF_ERROR(call.Prepare([&](Carver* carver) {
       patches = carver->Take<std::uint8_t>(plan.patch_stride, plan.patch_count);

@@ -37,11 +37,13 @@ absl::Status CheckDepthwise(const LayerCall& call, const Window& window) {
   return absl::OkStatus();
 }
 
-// to[i * repeats + j] = from[i]
-void RepeatEach(const std::uint8_t* from, std::ptrdiff_t count,
-                std::ptrdiff_t repeats, std::uint8_t* to) {
+// to[i * repeats + j] = from[i], of elements of type T
+template <typename T>
+void RepeatEach(const void* from, std::ptrdiff_t count, std::ptrdiff_t repeats,
+                void* to) {
+  auto* repeated = static_cast<T*>(to);
   for (std::ptrdiff_t i = 0; i < count; ++i) {
-    for (std::ptrdiff_t j = 0; j < repeats; ++j) *to++ = from[i];
+    repeated = std::fill_n(repeated, repeats, static_cast<const T*>(from)[i]);
   }
 }
 
@@ -56,25 +58,25 @@ class Depthwise final {
         window_(window),
         tensors_(call.input, layer_.BeforeLookup(call.output)),
         multiplier_(layer_.Channels() / call.input.shape.channels) {
-    const Scalar out = layer_.out;
-    if (Is8Bit(out) && FitsDepthwiseKernels(Args())) {
+    const Scalar in = call.input.scalar, out = layer_.out;
+    if (Is8Bit(in) && Is8Bit(out) && FitsDepthwiseKernels(Args())) {
       kernel_ = DepthwiseKernelFor(call.context);
     }
     if (kernel_ != nullptr) {
       needs_last_rows_ = multiplier_ > 1 || layer_.Channels() < 16;
       return;
     }
-    const LayerKernels& any = LayerKernelsFor(TargetsFor(call.context));
-    kernel_ = (call.input.scalar == Scalar::kI8 ? any.depthwise_i8
-                                                : any.depthwise_u8)[out];
+    kernel_ = LayerKernelsFor(TargetsFor(call.context))
+                  .depthwise[static_cast<std::size_t>(in)][out];
     needs_repeats_ = multiplier_ > 1;
   }
 
   void Place(Carver* carver) {
     tensors_.Place(carver);
     if (needs_repeats_) {
-      copy_ = carver->Take<std::uint8_t>(ElementCount(call_.input.shape),
-                                         multiplier_);
+      copy_ = carver->Take<std::uint8_t>(
+          static_cast<std::ptrdiff_t>(BytesOf(call_.input).size()),
+          multiplier_);
     } else if (needs_last_rows_) {
       copy_ = carver->Take<std::uint8_t>(LastRows() * RowBytes() + kReadBehind);
     }
@@ -85,7 +87,10 @@ class Depthwise final {
     DepthwiseArgs args = Args();
     const std::ptrdiff_t elements = ElementCount(call_.input.shape);
     if (needs_repeats_) {
-      RepeatEach(args.input, elements, multiplier_, copy_);
+      (Is8Bit(call_.input.scalar)
+           ? RepeatEach<std::uint8_t>
+           : RepeatEach<std::uint16_t>)(args.input, elements, multiplier_,
+                                        copy_);
       args.input = copy_;
     } else if (needs_last_rows_ && elements > 0) {
       const std::ptrdiff_t bytes = LastRows() * RowBytes();
@@ -97,7 +102,7 @@ class Depthwise final {
   }
 
  private:
-  // Bytes that may be read behind a row.
+  // Bytes that may be read behind a row of inputs of 8 bits.
   static constexpr std::ptrdiff_t kReadBehind = 16;
 
   std::ptrdiff_t RowBytes() const {

@@ -19,8 +19,8 @@ inline void CopyEnds(const std::uint8_t* from, std::ptrdiff_t bytes,
 
 // memcpy, inlined: most copies here are of few bytes, for which a call takes
 // longer than the copy.
-inline void Copy(const std::uint8_t* from, std::ptrdiff_t bytes,
-                 std::uint8_t* to) {
+inline void CopyBytes(const std::uint8_t* from, std::ptrdiff_t bytes,
+                      std::uint8_t* to) {
   for (; bytes > 64; bytes -= 32) {
     std::memcpy(to, from, 32);
     from += 32;
@@ -39,10 +39,16 @@ inline void Copy(const std::uint8_t* from, std::ptrdiff_t bytes,
   }
 }
 
-inline void Fill(const Im2Col& conv, std::ptrdiff_t count, std::uint8_t* to) {
-  if (count > 0) {
-    std::memset(to, conv.padding_value, static_cast<std::size_t>(count));
-  }
+template <typename T>
+inline void Copy(const T* from, std::ptrdiff_t count, T* to) {
+  CopyBytes(reinterpret_cast<const std::uint8_t*>(from),
+            count * std::ptrdiff_t{sizeof(T)},
+            reinterpret_cast<std::uint8_t*>(to));
+}
+
+template <typename T>
+inline void Fill(const Im2Col& conv, std::ptrdiff_t count, T* to) {
+  if (count > 0) std::fill_n(to, count, T{conv.padding_value});
 }
 
 // One kernel row of a patch: from the input row `row` (null: padding), where
@@ -74,9 +80,10 @@ void GatherRow(const Im2Col& conv, const std::uint8_t* row,
   Fill(conv, (taps - inside.end) * channels, to + inside.end * channels);
 }
 
-// Every step-th byte.
-inline void CopyStrided(const std::uint8_t* from, std::ptrdiff_t step,
-                        std::ptrdiff_t count, std::uint8_t* to) {
+// Every step-th element.
+template <typename T>
+inline void CopyStrided(const T* from, std::ptrdiff_t step,
+                        std::ptrdiff_t count, T* to) {
   if (step == 1) {
     Copy(from, count, to);
   } else if (step == 2) {
@@ -88,12 +95,13 @@ inline void CopyStrided(const std::uint8_t* from, std::ptrdiff_t step,
 }
 
 // Where rows of outputs are as long as those of the image and as close, what
-// one tap sees at positions [first, end) are bytes of the plane in a row: all
-// but the columns and rows where it is on padding. `shift` is from a position
-// to what it sees, `left` the columns of it, `above` the rows.
-void GatherShifted(const Im2Col& conv, const std::uint8_t* plane,
-                   std::ptrdiff_t above, std::ptrdiff_t left,
-                   std::ptrdiff_t first, std::ptrdiff_t end, std::uint8_t* to) {
+// one tap sees at positions [first, end) are elements of the plane in a row:
+// all but the columns and rows where it is on padding. `shift` is from a
+// position to what it sees, `left` the columns of it, `above` the rows.
+template <typename T>
+void GatherShifted(const Im2Col& conv, const T* plane, std::ptrdiff_t above,
+                   std::ptrdiff_t left, std::ptrdiff_t first,
+                   std::ptrdiff_t end, T* to) {
   const std::ptrdiff_t width = conv.input_shape.width;
   const std::ptrdiff_t size = conv.input_shape.height * width;
   const std::ptrdiff_t shift = above * width + left;
@@ -104,13 +112,67 @@ void GatherShifted(const Im2Col& conv, const std::uint8_t* plane,
   if (until > from) Copy(plane + from + shift, until - from, to + from - first);
   Fill(conv, end - until, to + until - first);
   if (left == 0) return;
-  // The columns on padding: in place of bytes of the next row or the last one.
+  // The columns on padding: in place of elements of the next row or the last.
   const std::ptrdiff_t count = std::abs(left);
   for (std::ptrdiff_t x = first - first % width + (left < 0 ? 0 : width - left);
        x < end; x += width) {
     const std::ptrdiff_t stop = std::min(x + count, end);
     for (std::ptrdiff_t i = std::max(x, first); i < stop; ++i) {
       to[i - first] = conv.padding_value;
+    }
+  }
+}
+
+// GatherNchw's work on elements of type T.
+template <typename T>
+void GatherPlanes(const Im2Col& conv, std::ptrdiff_t image,
+                  std::ptrdiff_t first, std::ptrdiff_t end,
+                  std::ptrdiff_t first_depth, std::ptrdiff_t end_depth,
+                  std::ptrdiff_t stride, void* patches) {
+  const Window& window = conv.window;
+  const TensorShape& shape = conv.input_shape;
+  const std::ptrdiff_t step = window.stride_width;
+  const std::ptrdiff_t first_y = first / conv.output_width;
+  const std::ptrdiff_t first_x = first % conv.output_width;
+  const bool is_shift = step == 1 && window.stride_height == 1 &&
+                        conv.output_width == shape.width;
+  for (std::ptrdiff_t k = first_depth; k < end_depth; ++k) {
+    const std::ptrdiff_t channel = conv.first_channel + k / conv.Taps();
+    const std::ptrdiff_t i = k % conv.Taps() / window.kernel_width;
+    const std::ptrdiff_t j = k % window.kernel_width;
+    const T* const plane =
+        reinterpret_cast<const T*>(conv.input) +
+        (image * shape.channels + channel) * shape.height * shape.width;
+    // The image column at position 0 of a row, and the positions in the image.
+    const std::ptrdiff_t left = j * window.dilation_width - window.padding.left;
+    const std::ptrdiff_t above =
+        i * window.dilation_height - window.padding.top;
+    T* to = static_cast<T*>(patches) + k * stride;
+    if (is_shift) {
+      GatherShifted(conv, plane, above, left, first, end, to);
+      continue;
+    }
+    const Inside inside =
+        PointsInside(left, step, conv.output_width, shape.width);
+    std::ptrdiff_t row = first_y * window.stride_height + above;
+    std::ptrdiff_t x = first_x;
+    for (std::ptrdiff_t rest = end - first; rest > 0;) {
+      const std::ptrdiff_t row_end = std::min(x + rest, conv.output_width);
+      const bool is_inside = row >= 0 && row < shape.height;
+      const std::ptrdiff_t from =
+          is_inside ? std::clamp(inside.first, x, row_end) : row_end;
+      const std::ptrdiff_t until =
+          is_inside ? std::clamp(inside.end, from, row_end) : row_end;
+      Fill(conv, from - x, to);
+      if (until > from) {
+        CopyStrided(plane + row * shape.width + left + from * step, step,
+                    until - from, to + from - x);
+      }
+      Fill(conv, row_end - until, to + until - x);
+      to += row_end - x;
+      rest -= row_end - x;
+      x = 0;
+      row += window.stride_height;
     }
   }
 }
@@ -151,53 +213,11 @@ void GatherNhwc(const Im2Col& conv, std::ptrdiff_t first, std::ptrdiff_t end,
 void GatherNchw(const Im2Col& conv, std::ptrdiff_t image, std::ptrdiff_t first,
                 std::ptrdiff_t end, std::ptrdiff_t first_depth,
                 std::ptrdiff_t end_depth, std::ptrdiff_t stride,
-                std::uint8_t* patches) {
-  const Window& window = conv.window;
-  const TensorShape& shape = conv.input_shape;
-  const std::ptrdiff_t step = window.stride_width;
-  const std::ptrdiff_t first_y = first / conv.output_width;
-  const std::ptrdiff_t first_x = first % conv.output_width;
-  const bool is_shift = step == 1 && window.stride_height == 1 &&
-                        conv.output_width == shape.width;
-  for (std::ptrdiff_t k = first_depth; k < end_depth; ++k) {
-    const std::ptrdiff_t channel = conv.first_channel + k / conv.Taps();
-    const std::ptrdiff_t i = k % conv.Taps() / window.kernel_width;
-    const std::ptrdiff_t j = k % window.kernel_width;
-    const std::uint8_t* const plane =
-        conv.input +
-        (image * shape.channels + channel) * shape.height * shape.width;
-    // The image column at position 0 of a row, and the positions in the image.
-    const std::ptrdiff_t left = j * window.dilation_width - window.padding.left;
-    const std::ptrdiff_t above =
-        i * window.dilation_height - window.padding.top;
-    std::uint8_t* to = patches + k * stride;
-    if (is_shift) {
-      GatherShifted(conv, plane, above, left, first, end, to);
-      continue;
-    }
-    const Inside inside =
-        PointsInside(left, step, conv.output_width, shape.width);
-    std::ptrdiff_t row = first_y * window.stride_height + above;
-    std::ptrdiff_t x = first_x;
-    for (std::ptrdiff_t rest = end - first; rest > 0;) {
-      const std::ptrdiff_t row_end = std::min(x + rest, conv.output_width);
-      const bool is_inside = row >= 0 && row < shape.height;
-      const std::ptrdiff_t from =
-          is_inside ? std::clamp(inside.first, x, row_end) : row_end;
-      const std::ptrdiff_t until =
-          is_inside ? std::clamp(inside.end, from, row_end) : row_end;
-      Fill(conv, from - x, to);
-      if (until > from) {
-        CopyStrided(plane + row * shape.width + left + from * step, step,
-                    until - from, to + from - x);
-      }
-      Fill(conv, row_end - until, to + until - x);
-      to += row_end - x;
-      rest -= row_end - x;
-      x = 0;
-      row += window.stride_height;
-    }
-  }
+                void* patches) {
+  (conv.element_bytes == 1
+       ? GatherPlanes<std::uint8_t>
+       : GatherPlanes<std::uint16_t>)(conv, image, first, end, first_depth,
+                                      end_depth, stride, patches);
 }
 
 }  // namespace ruy_like::quantize_internal

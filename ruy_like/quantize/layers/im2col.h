@@ -1,9 +1,9 @@
 // Quantization toolkit, internal: im2col, which turns a convolution into a
 // matrix product by gathering what each output element sees.
 //
-// Called by conv.cc, for a range of output positions at a time. Moves bytes; it
-// knows no more of int8 and uint8 than the byte that stands for padding. To
-// kNhwc, a channel of int16 is two of bytes.
+// Called by conv.cc, for a range of output positions at a time. Moves elements
+// of one or two bytes, and knows no more of them than the byte that stands for
+// padding: int16 has 0 for it.
 #ifndef RUY_LIKE_QUANTIZE_LAYERS_IM2COL_H_
 #define RUY_LIKE_QUANTIZE_LAYERS_IM2COL_H_
 
@@ -21,9 +21,11 @@ struct Im2Col {
   TensorShape input_shape;
   Window window;
   std::ptrdiff_t output_height, output_width;
-  // The group's channels, and the first of them.
+  // The group's channels, and the first of them. To kNhwc, a channel of int16
+  // is two of bytes, in input_shape, too.
   std::ptrdiff_t channels, first_channel;
   std::uint8_t padding_value;
+  std::ptrdiff_t element_bytes = 1;  // or 2; for kNchw
 
   std::ptrdiff_t Taps() const {
     return window.kernel_height * window.kernel_width;
@@ -46,10 +48,11 @@ void GatherNhwc(const Im2Col& conv, std::ptrdiff_t first, std::ptrdiff_t end,
 // [first, end) of one image:
 //
 //   patches[depth index * stride + position - first]
+//
+// `stride` counts elements.
 void GatherNchw(const Im2Col& conv, std::ptrdiff_t image, std::ptrdiff_t first,
                 std::ptrdiff_t end, std::ptrdiff_t first_depth,
-                std::ptrdiff_t end_depth, std::ptrdiff_t stride,
-                std::uint8_t* patches);
+                std::ptrdiff_t end_depth, std::ptrdiff_t stride, void* patches);
 
 }  // namespace ruy_like::quantize_internal
 

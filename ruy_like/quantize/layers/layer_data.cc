@@ -99,11 +99,9 @@ absl::Status Layer::Check(const Erased& given_bias) const {
                    packed->for_int16() ? "int16" : "8 bits");
   }
   RUY_LIKE_ASSIGN_OR_RETURN(
-      const auto largest,
-      LargestSum(packed != nullptr
-                     ? packed->magnitude()
-                     : depthwise->taps() * LargestWeight(WeightParams()[0]),
-                 in, input));
+      const auto largest, LargestSum(packed != nullptr ? packed->magnitude()
+                                                       : depthwise->magnitude(),
+                                     in, input));
   return CheckBias(given_bias, Channels(), largest);
 }
 

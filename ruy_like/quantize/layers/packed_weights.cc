@@ -137,8 +137,8 @@ absl::StatusOr<PackedWeights> PackedWeights::Pack(
                          Side::kLhs, pack_options, context));
       result.packed_.push_back(std::move(packed));
     }
-    if (!options.for_int16 &&
-        (options.groups > 1 || MayBe3x3(weights.layout(), context))) {
+    if (options.groups > 1 ||
+        (!options.for_int16 && MayBe3x3(weights.layout(), context))) {
       result.grouped_ =
           std::make_shared<quantize_internal::GroupedWeights>(weights);
     }
@@ -153,11 +153,14 @@ absl::StatusOr<PackedWeights> PackedWeights::Pack(
 absl::StatusOr<DepthwiseWeights> DepthwiseWeights::Pack(
     const Matrix<std::int8_t>& weights, absl::Span<const QuantParams> params) {
   return CatchNoMemory([&]() -> absl::StatusOr<DepthwiseWeights> {
-    RUY_LIKE_RETURN_IF_ERROR(CheckWeights(weights, params).status());
+    RUY_LIKE_ASSIGN_OR_RETURN(const auto magnitude,
+                              CheckWeights(weights, params));
     if (weights.layout().cols() == 0) {
       return Invalid("weights have no taps");
     }
-    return Expand(weights, params);
+    DepthwiseWeights result = Expand(weights, params);
+    result.magnitude_ = magnitude;
+    return result;
   });
 }
 

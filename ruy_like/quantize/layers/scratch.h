@@ -96,23 +96,27 @@ absl::Status ReorderElements(const T* from, const TensorShape& shape,
 }
 
 // Copies images from one order to the other: to NHWC or from it. `shape` is
-// that of both, `bytes` those of an element, 1 or 4.
+// that of both, `bytes` those of an element, 1, 2 or 4.
 inline absl::Status Reorder(const void* from, const TensorShape& shape,
                             std::ptrdiff_t bytes, bool to_nhwc,
                             Context* context, void* to) {
+  const auto reorder = [&](auto element, const auto& transpose) {
+    using T = decltype(element);
+    return ReorderElements(static_cast<const T*>(from), shape, to_nhwc, context,
+                           transpose, static_cast<T*>(to));
+  };
   if (bytes == 1) {
-    return ReorderElements(static_cast<const std::uint8_t*>(from), shape,
-                           to_nhwc, context,
-                           LayerKernelsFor(TargetsFor(context)).transpose,
-                           static_cast<std::uint8_t*>(to));
+    return reorder(std::uint8_t{},
+                   LayerKernelsFor(TargetsFor(context)).transpose);
   }
-  return ReorderElements(static_cast<const std::uint32_t*>(from), shape,
-                         to_nhwc, context, TransposeTiles<std::uint32_t>,
-                         static_cast<std::uint32_t*>(to));
+  if (bytes == 2) {
+    return reorder(std::uint16_t{}, TransposeTiles<std::uint16_t>);
+  }
+  return reorder(std::uint32_t{}, TransposeTiles<std::uint32_t>);
 }
 
 // The tensors of an operation whose loops take NHWC ones: themselves, or copies
-// of kNchw ones in scratch memory. Inputs of 8 bits.
+// of kNchw ones in scratch memory. Inputs of 8 or 16 bits.
 class NhwcTensors final {
  public:
   NhwcTensors(const Erased& input, const Erased& output)
@@ -123,14 +127,15 @@ class NhwcTensors final {
 
   void Place(Carver* carver) {
     if (!IsCopied()) return;
-    source_ = copy_ = carver->Take<std::uint8_t>(ElementCount(input_.shape));
+    source_ = copy_ = carver->Take<std::uint8_t>(ElementCount(input_.shape),
+                                                 BytesOf(input_.scalar, 1));
     result_ = carver->Take<std::uint8_t>(ElementCount(output_.shape),
                                          BytesOf(output_.scalar, 1));
   }
   absl::Status CopyInput(Context* context) const {
     if (!IsCopied()) return absl::OkStatus();
-    return Reorder(input_.data, input_.shape, /*bytes=*/1, /*to_nhwc=*/true,
-                   context, copy_);
+    return Reorder(input_.data, input_.shape, BytesOf(input_.scalar, 1),
+                   /*to_nhwc=*/true, context, copy_);
   }
   // After Place. The source is filled by CopyInput.
   const std::uint8_t* source() const { return source_; }

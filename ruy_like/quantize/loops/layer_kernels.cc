@@ -326,8 +326,10 @@ constexpr ByScalar<DepthwiseFunction> kDepthwiseOf = {
 
 const LayerKernels* GetLayerKernels() {
   static constexpr LayerKernels kKernels = {
-      kDepthwiseOf<std::int8_t>,
-      kDepthwiseOf<std::uint8_t>,
+      {kDepthwiseOf<std::int8_t>,
+       kDepthwiseOf<std::uint8_t>,
+       {nullptr, nullptr, Depthwise<std::int16_t, std::int16_t>,
+        Depthwise<std::int16_t, std::int32_t>}},
       {MaxPool<std::int8_t>, MaxPool<std::uint8_t>},
       {AveragePool<std::int8_t>, AveragePool<std::uint8_t>},
       Transpose};

@@ -46,7 +46,7 @@ struct SlidingArgs {
   Window window;
   void* output;
   std::int32_t input_zero_point;  // what padding counts as
-  QuantizedOutput bounds;         // 8-bit results
+  QuantizedOutput bounds;         // results of 8 or 16 bits
 
   // The mask that flips the sign bits of signed inputs, so that they become
   // unsigned, and the zero point that they have then.
@@ -79,7 +79,7 @@ struct DepthwiseArgs : SlidingArgs {
   // The same in 8 bits, as far apart; null if they do not fit.
   const std::int8_t* weight_bytes;
   const std::int32_t* bias;
-  // 8-bit results.
+  // Results of 8 or 16 bits.
   RequantizeTable table;
   // float results: acc * weight_scale * input_scale + float_bias.
   const float* weight_scale;
@@ -128,9 +128,9 @@ using TransposeFunction = void(const std::uint8_t* from, std::ptrdiff_t rows,
 
 // Pooling is chosen by the type of the input, int8 or uint8.
 struct LayerKernels {
-  // For inputs of int8 and of uint8; chosen by the type of the output, which
-  // may be int32 or float, too.
-  ByScalar<DepthwiseFunction> depthwise_i8, depthwise_u8;
+  // For inputs of int8, uint8 and int16; chosen by the type of the output: 8
+  // bits, int32 or float, of int16 inputs int16 or int32.
+  ByScalar<DepthwiseFunction> depthwise[3];
   ByScalar<PoolFunction> max_pool, average_pool;
   TransposeFunction* transpose;
 };

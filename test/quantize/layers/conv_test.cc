@@ -30,7 +30,6 @@ ConvProblem<In, Out> RandomConv(std::uint64_t seed) {
   p.in_shape = RandomShape(
       p.window, p.groups * (rng.OneIn(4) ? 1 : rng.Between(1, 20)), &rng);
   p.out_shape.channels = p.groups * rng.Between(1, 20);
-  if (sizeof(In) == 2) p.in_shape.order = TensorOrder::kNhwc;
   FillConvProblem(&rng, &p);
   return p;
 }
@@ -78,7 +77,6 @@ TEST_P(ConvTest, LargeImagesEqualReference) {
           MakeConvProblem<std::int8_t, std::int8_t>(7, Square(3, 1, 1, 1),
                                                     {2, 37, 61, 48, order}, 5),
           &workspace, &context_);
-      if (order == TensorOrder::kNchw) continue;
       ExpectEqualsReference(
           MakeConvProblem<std::int16_t, std::int16_t>(
               8, Square(3, 1, 1, 1), {1, 37, 61, 24, order}, 5),
@@ -352,19 +350,6 @@ TEST(ConvErrorTest, BadInputChangesNothing) {
   EXPECT_OK(call.Run());
   out.resize(CountOf(p.out_shape));
   EXPECT_THAT(out, ElementsAreArray(p.Reference()));
-}
-
-TEST(ConvErrorTest, Int16IsForNhwc) {
-  auto p = MakeConvProblem<std::int16_t, std::int16_t>(
-      5, Window(), {1, 3, 3, 2, TensorOrder::kNchw}, 2);
-  Context context;
-  ASSERT_VALUE(const auto weights, PackWeights(p, &context));
-  std::vector<std::int16_t> out(CountOf(p.out_shape), 77);
-  TensorView<std::int16_t> output{out.data(), p.out_shape, p.out_params};
-  ExpectStatus(Conv2D(p.Input(), weights, BiasSpan<std::int16_t>(p.bias),
-                      p.window, nullptr, &context, &output),
-               kInvalid, {"NHWC", "1x3x3x2 NCHW"});
-  EXPECT_THAT(out, Each(77));
 }
 
 TEST(PackedWeightsTest, BadInput) {

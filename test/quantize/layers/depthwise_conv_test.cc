@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,9 @@ ConvProblem<In, Out> RandomDepthwise(std::uint64_t seed) {
   FillConvProblem(&rng, &p);
   // Some multipliers beyond 1, too.
   if (rng.OneIn(4)) p.out_params.scale *= 0x1p-12f;
+  if (sizeof(In) == 2 && rng.OneIn(4)) {
+    for (QuantParams& w : p.weight_params) w.zero_point = -77;
+  }
   return p;
 }
 
@@ -52,6 +57,12 @@ TEST_P(DepthwiseConvTest, EqualsReference) {
                             i == 6 ? nullptr : &workspace,
                             i == 4 ? nullptr : &context_);
     });
+    ExpectEqualsReference(RandomDepthwise<std::int16_t, std::int16_t>(seed),
+                          &workspace, &context_);
+    if (seed % 4 == 0) {
+      ExpectEqualsReference(RandomDepthwise<std::int16_t, std::int32_t>(seed),
+                            nullptr, nullptr);
+    }
     if (HasFatalFailure()) return;
   }
 }
@@ -157,9 +168,71 @@ TEST_P(DepthwiseConvTest, ExtremeValues) {
   }
 }
 
+// TensorFlow Lite's rule for int16 in int64, written out: one channel as deep
+// as its sums may be, 516 taps of 127, which inputs of -2^15 bring to 2^31 less
+// 130,752, and a second one of random weights. One tap more is refused.
+TEST_P(DepthwiseConvTest, Int16UpToTheLargestSums) {
+  constexpr int kTaps = 12 * 43, kPixels = 3;
+  std::vector<std::int8_t> w(2 * kTaps, 127);
+  const auto random = RandomVector<std::int8_t>(kTaps, 3);
+  std::copy(random.begin(), random.end(), w.begin() + kTaps);
+  const QuantParams in = {0.01f, 0, -32768, 32767},
+                    out = {0.7f, 0, -32768, 32767};
+  const QuantParams scales[] = {ParamsOf(0.005f, 0), ParamsOf(0.02f, 0)};
+  ASSERT_VALUE(const auto weights,
+               DepthwiseWeights::Pack(RowMajorOf(w, 2, kTaps), scales));
+  Window window;
+  window.kernel_height = 12;
+  window.kernel_width = 43;
+  const TensorShape in_shape = {1, 12, 43 + kPixels - 1, 2},
+                    out_shape = {1, 1, kPixels, 2};
+  auto x = RandomVector<std::int16_t>(CountOf(in_shape), 4);
+  for (std::ptrdiff_t i = 0; i < CountOf(in_shape); i += 2) x[i] = -32768;
+  const std::int32_t bias[] = {-130000, 77777};
+  std::vector<std::int16_t> y(CountOf(out_shape));
+  TensorView<std::int16_t> output{y.data(), out_shape, out};
+  const TensorView<const std::int16_t> input{x.data(), in_shape, in};
+  ASSERT_OK(DepthwiseConv2D(input, weights, bias, window, nullptr, &context_,
+                            &output));
+  for (int pixel = 0; pixel < kPixels; ++pixel) {
+    for (int c = 0; c < 2; ++c) {
+      std::int64_t sum = bias[c];
+      for (int tap = 0; tap < kTaps; ++tap) {
+        const std::ptrdiff_t at =
+            OffsetIn(in_shape, 0, tap / 43, pixel + tap % 43, c);
+        sum += std::int64_t{x[at]} * w[c * kTaps + tap];
+      }
+      int exponent;
+      const double multiplier =
+          static_cast<double>(in.scale) * scales[c].scale / out.scale;
+      const auto fixedpoint = static_cast<std::int64_t>(
+          std::round(std::frexp(multiplier, &exponent) * 0x1p31));
+      const std::int64_t reduced = (fixedpoint + (1 << 15)) >> 16;
+      const int shift = 15 - exponent;
+      const std::int64_t result =
+          (sum * reduced + (std::int64_t{1} << (shift - 1))) >> shift;
+      EXPECT_EQ(y[2 * pixel + c],
+                std::clamp<std::int64_t>(result, -32768, 32767))
+          << pixel << ", " << c;
+    }
+  }
+  const std::vector<std::int8_t> deep(11 * 47, 127);
+  ASSERT_VALUE(
+      const auto too_deep,
+      DepthwiseWeights::Pack(RowMajorOf(deep, 1, 11 * 47), {scales[0]}));
+  ExpectStatus(
+      QuantizedLayer::Make<std::int16_t, std::int16_t>(too_deep, {}, in, out)
+          .status(),
+      kInvalid, {"may overflow int32", "65659", "65535 are safe"});
+}
+
 TEST_P(DepthwiseConvTest, LargeImagesOnThreads) {
   context_.set_max_num_threads(3);
   for (const TensorOrder order : {TensorOrder::kNhwc, TensorOrder::kNchw}) {
+    ExpectEqualsReference(
+        MakeConvProblem<std::int16_t, std::int16_t>(
+            8, Square(3, 1, 1, 1), {2, 37, 61, 17, order}, 34, 17),
+        nullptr, &context_);
     ExpectEqualsReference(
         MakeConvProblem<std::int8_t, std::int8_t>(
             7, Square(3, 1, 1, 1), {3, 64, 66, 40, order}, 40, 40),
@@ -225,6 +298,16 @@ TEST(DepthwiseErrorTest, BadInputChangesNothing) {
   params.scale = 0;
   EXPECT_THAT(message(p.Input(), good, {}, p.window, params),
               HasSubstr("output"));
+  std::vector<std::int16_t> of_int16(CountOf(p.out_shape), 77);
+  TensorView<std::int16_t> output{of_int16.data(), p.out_shape, {1}};
+  TensorView<const std::int16_t> wide{of_int16.data(), p.in_shape, {1, 3}};
+  const auto run = [&] {
+    return DepthwiseConv2D(wide, good, {}, p.window, nullptr, nullptr, &output);
+  };
+  ExpectStatus(run(), kInvalid, {"input", "zero point is 3"});
+  wide.params.zero_point = 0;
+  ExpectStatus(run(), kInvalid, {"input and output share memory"});
+  EXPECT_THAT(of_int16, Each(77));
   EXPECT_THAT(out, Each(77));
   EXPECT_FALSE(DepthwiseWeights::Pack(p.WeightMatrix(), {}).ok());
   Matrix<std::int8_t> null = p.WeightMatrix();
