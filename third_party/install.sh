@@ -51,7 +51,7 @@ for word in "$@"; do
   case "$word" in
     test)
       packages+=(libgtest-dev libgmock-dev libeigen3-dev libpthreadpool-dev
-                 valgrind)
+                 libxnnpack-dev valgrind)
       ;;
     bench) packages+=(libbenchmark-dev python3 python3-matplotlib) ;;
     peers)

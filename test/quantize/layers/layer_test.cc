@@ -6,6 +6,8 @@
 
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -66,95 +68,134 @@ class LayerTest : public testing::Test {
   DepthwiseWeights depthwise_;
 };
 
-// The outputs are those of ONNX Runtime 1.30 on x86-64, operators QLinearMatMul
-// and QLinearConv (of one and of four groups), scales of channels among them by
-// which a part of the sums are ties.
-TEST(FloatRoundingTest, GivesOnnxRuntimesIntegers) {
-  const auto bytes = [](std::size_t count, std::uint32_t seed, auto first) {
+// What ONNX Runtime 1.30 gives on x86-64 for weights with a zero point:
+// QLinearMatMul, and QLinearConv of one, two (padded, with strides) and four
+// groups, as numbers of uint8.
+struct RuntimesIntegers {
+  int weight_zero_point;
+  std::vector<int> product, conv, grouped, depthwise;
+};
+
+// It gives these for activations of uint8, and 128 less for int8; from weights
+// of int8 or, with 128 more, of uint8. By the scales of some channels a part of
+// the sums are ties.
+template <typename Q>
+void ExpectRuntimesIntegers(const RuntimesIntegers& expected) {
+  constexpr int kLowest = std::numeric_limits<Q>::lowest();
+  SCOPED_TRACE(testing::Message()
+               << expected.weight_zero_point << ", from " << kLowest);
+  const auto bytes = [](std::size_t count, std::uint32_t seed, auto lowest) {
     Lcg lcg(seed);
-    std::vector<decltype(first)> values(count);
+    std::vector<decltype(lowest)> values(count);
     for (auto& value : values) {
-      value = static_cast<decltype(first)>(
-          first + static_cast<int>(lcg.Uniform() * 256));
+      value = static_cast<decltype(lowest)>(
+          lowest + static_cast<int>(lcg.Uniform() * 256));
     }
     return values;
   };
-  const std::int8_t kInt8 = -128;
-  const std::uint8_t kUint8 = 0;
-  const QuantParams in = {0.5f, 120, 0, 255}, out = {1, 99, 0, 255};
-  const auto scales = [](std::initializer_list<float> values) {
+  const QuantParams in = {0.5f, kLowest + 120, kLowest, kLowest + 255},
+                    out = {1, kLowest + 99, kLowest, kLowest + 255};
+  const auto scales = [&](std::initializer_list<float> values) {
     std::vector<QuantParams> params;
-    for (const float scale : values) params.push_back({scale, 0, -128, 127});
+    for (const float scale : values) {
+      params.push_back({scale, expected.weight_zero_point, -128, 127});
+    }
     return params;
   };
-  const std::int32_t bias[] = {100, -201, 35, 7};
-  const auto image = bytes(100, 3, kUint8);
-  const auto run = [&](const auto& weights, BiasSpan<std::uint8_t> biases,
-                       const auto& input, TensorShape in_shape,
-                       TensorShape out_shape, const auto& operation) {
-    Context context;
-    std::vector<std::uint8_t> result(CountOf(out_shape));
-    TensorView<std::uint8_t> output{result.data(), out_shape, out};
-    const auto layer = QuantizedLayer::Make<std::uint8_t, std::uint8_t>(
-        weights, biases, in, out, MultiplierRounding::kFloat);
-    EXPECT_OK(layer);
-    const TensorView<const std::uint8_t> tensor{input.data(), in_shape, in};
-    EXPECT_OK(operation(tensor, layer.value(), &context, &output));
-    return result;
-  };
-  Window window;
-  window.kernel_height = window.kernel_width = 3;
-  const auto conv = [&](const auto& tensor, const auto& layer, Context* of_run,
-                        TensorView<std::uint8_t>* output) {
-    return Conv2D(tensor, layer, window, nullptr, of_run, output);
-  };
-  const auto depthwise_conv = [&](const auto& tensor, const auto& layer,
-                                  Context* of_run,
-                                  TensorView<std::uint8_t>* output) {
-    return DepthwiseConv2D(tensor, layer, window, nullptr, of_run, output);
-  };
   Context context;
-  const auto w = bytes(48, 2, kInt8);
-  ASSERT_VALUE(
-      const auto matrix,
-      PackedWeights::Pack(RowMajorOf(w, 3, 16),
-                          scales({0x1p-6f, 0x1p-7f, 0.0123f}), &context));
-  EXPECT_THAT(run(matrix, {}, bytes(64, 1, kUint8), {4, 1, 1, 16}, {4, 1, 1, 3},
-                  [](const auto& tensor, const auto& layer, Context* of_run,
-                     TensorView<std::uint8_t>* output) {
-                    return FullyConnected(tensor, layer, of_run, output);
-                  }),
-              ElementsAre(128, 88, 131, 213, 46, 0, 0, 80, 255, 110, 177, 0));
+  const auto run = [&](const auto& weights, BiasSpan<Q> biases,
+                       const std::vector<Q>& input, TensorShape in_shape,
+                       TensorShape out_shape, const auto& operation) {
+    std::vector<Q> result(CountOf(out_shape));
+    TensorView<Q> output{result.data(), out_shape, out};
+    EXPECT_OK(weights);
+    const auto layer = QuantizedLayer::Make<Q, Q>(
+        weights.value(), biases, in, out, MultiplierRounding::kFloat);
+    EXPECT_OK(layer);
+    const TensorView<const Q> tensor{input.data(), in_shape, in};
+    EXPECT_OK(operation(tensor, layer.value(), &output));
+    std::vector<int> of_uint8;
+    for (const Q value : result) of_uint8.push_back(value - kLowest);
+    return of_uint8;
+  };
+  const auto pack = [&](const std::vector<std::int8_t>& values,
+                        std::ptrdiff_t rows,
+                        const std::vector<QuantParams>& params, int groups) {
+    PackWeightsOptions options;
+    options.groups = groups;
+    return PackedWeights::Pack(
+        RowMajorOf(values, rows,
+                   static_cast<std::ptrdiff_t>(values.size()) / rows),
+        params, &context, options);
+  };
+  constexpr std::int8_t kInt8 = -128;
+  constexpr Q kQ = kLowest;
+  EXPECT_EQ(
+      run(pack(bytes(48, 2, kInt8), 3, scales({0x1p-6f, 0x1p-7f, 0.0123f}), 1),
+          {}, bytes(64, 1, kQ), {4, 1, 1, 16}, {4, 1, 1, 3},
+          [&](const auto& tensor, const auto& layer, auto* output) {
+            return FullyConnected(tensor, layer, &context, output);
+          }),
+      expected.product);
 
-  const TensorShape in_shape = {1, 5, 5, 4, TensorOrder::kNchw};
-  const auto filters = bytes(108, 4, kInt8);
-  ASSERT_VALUE(
-      const auto kernels,
-      PackedWeights::Pack(RowMajorOf(filters, 3, 36),
-                          scales({0x1p-7f, 0x1p-8f, 0.00731f}), &context));
-  EXPECT_THAT(
-      run(kernels, absl::MakeConstSpan(bias, 3), image, in_shape,
-          {1, 3, 3, 3, TensorOrder::kNchw}, conv),
-      ElementsAre(174, 188, 52, 0, 187, 0, 170, 199, 234, 124, 89, 0, 129, 24,
-                  50, 229, 148, 187, 117, 255, 255, 225, 0, 0, 123, 255, 109));
-
+  const std::int32_t bias[] = {100, -201, 35, 7};
+  const auto image = bytes(100, 3, kQ);
+  const TensorShape in_shape = {1, 5, 5, 4, TensorOrder::kNchw},
+                    of_three = {1, 3, 3, 3, TensorOrder::kNchw},
+                    of_four = {1, 3, 3, 4, TensorOrder::kNchw};
+  Window window = Square(3, 1, 1, 0);
+  const auto conv = [&](const auto& tensor, const auto& layer, auto* output) {
+    return Conv2D(tensor, layer, window, nullptr, &context, output);
+  };
+  EXPECT_EQ(run(pack(bytes(108, 4, kInt8), 3,
+                     scales({0x1p-7f, 0x1p-8f, 0.00731f}), 1),
+                absl::MakeConstSpan(bias, 3), image, in_shape, of_three, conv),
+            expected.conv);
   const auto taps = bytes(36, 5, kInt8);
   const auto of_taps = scales({0x1p-7f, 0x1p-6f, 0.00731f, 0x1p-5f});
-  const auto expected = ElementsAreArray(
-      {110, 87,  9,   109, 166, 107, 186, 43,  93, 0,   0,   86,
-       10,  223, 209, 113, 0,   120, 0,   255, 47, 120, 168, 18,
-       29,  171, 0,   0,   94,  241, 0,   255, 0,  0,   255, 0});
-  const TensorShape of_four = {1, 3, 3, 4, TensorOrder::kNchw};
-  ASSERT_VALUE(const auto depthwise,
-               DepthwiseWeights::Pack(RowMajorOf(taps, 4, 9), of_taps));
-  EXPECT_THAT(run(depthwise, bias, image, in_shape, of_four, depthwise_conv),
-              expected);
-  PackWeightsOptions options;
-  options.groups = 4;
-  ASSERT_VALUE(
-      const auto grouped,
-      PackedWeights::Pack(RowMajorOf(taps, 4, 9), of_taps, &context, options));
-  EXPECT_THAT(run(grouped, bias, image, in_shape, of_four, conv), expected);
+  EXPECT_EQ(
+      run(pack(taps, 4, of_taps, 4), bias, image, in_shape, of_four, conv),
+      expected.depthwise);
+  EXPECT_EQ(run(DepthwiseWeights::Pack(RowMajorOf(taps, 4, 9), of_taps), bias,
+                image, in_shape, of_four,
+                [&](const auto& tensor, const auto& layer, auto* output) {
+                  return DepthwiseConv2D(tensor, layer, window, nullptr,
+                                         &context, output);
+                }),
+            expected.depthwise);
+  window = Square(3, 2, 1, 1);
+  EXPECT_EQ(run(pack(bytes(72, 6, kInt8), 4,
+                     scales({0x1p-7f, 0x1p-6f, 0.00731f, 0x1p-8f}), 2),
+                bias, image, in_shape, of_four, conv),
+            expected.grouped);
+}
+
+TEST(FloatRoundingTest, GivesOnnxRuntimesIntegers) {
+  const RuntimesIntegers all[] = {
+      {0,
+       {128, 88, 131, 213, 46, 0, 0, 80, 255, 110, 177, 0},
+       {174, 188, 52,  0,   187, 0,   170, 199, 234, 124, 89,  0,   129, 24,
+        50,  229, 148, 187, 117, 255, 255, 225, 0,   0,   123, 255, 109},
+       {45,  78, 72,  80,  0,  135, 146, 115, 109, 197, 252, 255,
+        255, 0,  200, 165, 94, 22,  72,  91,  128, 168, 83,  148,
+        85,  77, 201, 89,  79, 92,  26,  72,  176, 151, 86,  103},
+       {110, 87,  9,   109, 166, 107, 186, 43,  93, 0,   0,   86,
+        10,  223, 209, 113, 0,   120, 0,   255, 47, 120, 168, 18,
+        29,  171, 0,   0,   94,  241, 0,   255, 0,  0,   255, 0}},
+      {3,
+       {128, 88, 131, 216, 48, 0, 0, 75, 255, 115, 179, 0},
+       {170, 176, 42,  0,   186, 0,   171, 198, 234, 122, 83,  0,   130, 23,
+        50,  229, 148, 187, 114, 255, 255, 229, 0,   0,   124, 255, 108},
+       {44,  75, 70,  80,  0,   137, 147, 118, 110, 194, 245, 255,
+        255, 0,  203, 166, 101, 23,  70,  88,  127, 172, 81,  147,
+        85,  78, 205, 88,  77,  91,  28,  70,  175, 151, 87,  105},
+       {107, 84,  6,   107, 167, 107, 186, 44,  94, 0,   0,   83,
+        14,  225, 213, 115, 0,   119, 0,   255, 47, 123, 167, 18,
+        31,  171, 0,   0,   70,  221, 0,   255, 0,  0,   255, 0}}};
+  for (const RuntimesIntegers& expected : all) {
+    ExpectRuntimesIntegers<std::uint8_t>(expected);
+    ExpectRuntimesIntegers<std::int8_t>(expected);
+  }
 }
 
 TEST(FloatRoundingTest, WhatLayersRefuse) {
@@ -415,6 +456,17 @@ TEST_F(MakeLayerTest, OfInt16ComputesTheFloatLayer) {
     }
     EXPECT_NEAR(y[i] * 0.25, sum, 5 * std::sqrt(lost) + 0.25) << i;
   }
+  // The same sums, over a row of taps.
+  Window window;
+  window.kernel_width = kDeep;
+  ASSERT_VALUE(const auto depthwise,
+               (MakeDepthwiseConv2D<std::int16_t, std::int16_t>(
+                   RowMajorOf(w, 2, kDeep), bias, in, out, &context_)));
+  const std::vector<std::int16_t> of_product = y;
+  ASSERT_OK(DepthwiseConv2D(
+      TensorView<const std::int16_t>{x.data(), {2, 1, kDeep, 1}, in}, depthwise,
+      window, nullptr, &context_, &output));
+  EXPECT_EQ(y, of_product);
   const std::vector<float> ones(2 * kDeep, 1);
   EXPECT_CODE(kInvalid,
               (MakeFullyConnected<std::int16_t, std::int16_t>(
