@@ -355,24 +355,23 @@ RUY_LIKE_ALWAYS_INLINE void StoreFloatRows(const SpilledTile<float>& spilled,
     }
     const float* from = tile.acc + row;
     Element* to = dst + row;
-    // The common case has a loop without choices.
-    if (n == V::kLanes && (bias == nullptr || e.channels_are_rows)) {
+    const auto store_columns = [&](auto bias_of_columns, auto count) {
       for (int c = 0; c < tile.cols; ++c) {
+        if (bias_of_columns()) addend = V::SetFloat(bias[tile.col0 + c]);
         const Float x = V::AddFloat(V::LoadAligned(from), addend);
-        StoreFloats<V, kDst>(output.Apply(x), V::kLanes, to);
+        StoreFloats<V, kDst>(output.Apply(x), count(), to);
         from += tile.col_stride;
         to += dst_stride;
       }
-      continue;
-    }
-    for (int c = 0; c < tile.cols; ++c) {
-      if (bias != nullptr && !e.channels_are_rows) {
-        addend = V::SetFloat(bias[tile.col0 + c]);
-      }
-      const Float x = V::AddFloat(V::LoadAligned(from), addend);
-      StoreFloats<V, kDst>(output.Apply(x), n, to);
-      from += tile.col_stride;
-      to += dst_stride;
+    };
+    // The common cases have loops without choices.
+    const auto rows_left = [n] { return n; };
+    if (bias != nullptr && !e.channels_are_rows) {
+      store_columns(Constant<1>(), rows_left);
+    } else if (n == V::kLanes) {
+      store_columns(Constant<0>(), Constant<V::kLanes>());
+    } else {
+      store_columns(Constant<0>(), rows_left);
     }
   }
 }

@@ -48,8 +48,8 @@ RUY_LIKE_ALWAYS_INLINE TileFinish FinishOf(const EpilogueArgs& e) {
 // Values that the tiles of some rows share.
 struct NeonIntFinish {
   TileFinish how;
-  ptrdiff_t dst_col_stride;   // elements
-  ptrdiff_t dst_vector_size;  // bytes of four rows of dst
+  ptrdiff_t dst_col_stride;  // elements
+  int dst_shift;             // 1 << dst_shift bytes
   // kBytesByColumn: of the block's first column.
   NeonColumnScalers of_columns;
   ByteBounds<SimdNeon> bounds;  // of bytes

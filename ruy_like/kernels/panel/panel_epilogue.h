@@ -145,7 +145,6 @@ class IntPanelEpilogue : public IntPanelTerms<V, kMostVectors> {
   using Terms::row0_;
 
  public:
-  typedef ByteTile<V> Finish;
   static constexpr bool kDefers = V::kInterleavesEpilogue;
   // Two vectors of rows, column-major without gaps.
   typedef ByteTile<V> DeferredTile;
@@ -200,17 +199,6 @@ class IntPanelEpilogue : public IntPanelTerms<V, kMostVectors> {
     }
   }
 
-  // True if whole tiles may be finished in registers; and where one goes then.
-  RUY_LIKE_ALWAYS_INLINE bool FinishesTiles() const { return !is_general_; }
-  RUY_LIKE_ALWAYS_INLINE Finish FinishAt(ptrdiff_t row, ptrdiff_t col) const {
-    return Tile(nullptr, 0, /*rows=*/0, row, col);
-  }
-  // Moves `finish` to the tile `vectors` vectors of rows below.
-  static RUY_LIKE_ALWAYS_INLINE void MoveDown(int vectors, Finish* finish) {
-    finish->dst += vectors * V::kLanes;
-    finish->scale += vectors;
-  }
-
   // To be called before Defer().
   RUY_LIKE_ALWAYS_INLINE DeferredTile NoDeferredTile() const {
     return Tile(nullptr, 0, /*rows=*/0, row0_, 0);
@@ -260,6 +248,7 @@ class FloatPanelEpilogue {
     StoreTile<V>({acc, acc_col_stride, rows, cols, row, col}, e_);
   }
 
+  // True if whole tiles may be finished in registers; and where one goes then.
   RUY_LIKE_ALWAYS_INLINE bool FinishesTiles() const {
     return e_.dst_row_stride == 1 && !e_.needs_general &&
            (e_.bias == nullptr || e_.channels_are_rows);
@@ -270,8 +259,10 @@ class FloatPanelEpilogue {
             e_.dst_col_stride, bias == nullptr ? nullptr : bias + row,
             FloatBounds::Of(e_), bias == nullptr && FloatBounds::AreNone(e_)};
   }
-  static RUY_LIKE_ALWAYS_INLINE void MoveDown(int vectors, Finish* finish) {
-    finish->dst += vectors * V::kLanes;
+  // Moves `finish` by so many vectors of rows and columns.
+  static RUY_LIKE_ALWAYS_INLINE void Move(ptrdiff_t vectors, ptrdiff_t cols,
+                                          Finish* finish) {
+    finish->dst += vectors * V::kLanes + cols * finish->dst_col_stride;
     if (finish->row_bias != nullptr) finish->row_bias += vectors * V::kLanes;
   }
 

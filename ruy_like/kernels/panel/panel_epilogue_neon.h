@@ -57,15 +57,18 @@ class NeonIntEpilogue : public IntPanelTerms<SimdNeon, kMaxEpilogueVectors> {
   // True if whole tiles may be finished in registers; and where one goes then.
   RUY_LIKE_ALWAYS_INLINE bool FinishesTiles() const { return !is_general_; }
   RUY_LIKE_ALWAYS_INLINE Finish FinishAt(ptrdiff_t row, ptrdiff_t col) const {
-    const ptrdiff_t shift = finish_.how == TileFinish::kRaw ? 2 : 0;
-    return {
-        &finish_,
-        static_cast<char*>(e_.dst) + ((row + col * e_.dst_col_stride) << shift),
-        col, Scales(row)};
+    return {&finish_,
+            static_cast<char*>(e_.dst) +
+                ((row + col * e_.dst_col_stride) << finish_.dst_shift),
+            col, Scales(row)};
   }
-  // Moves `finish` to the tile `vectors` vectors of rows below.
-  static RUY_LIKE_ALWAYS_INLINE void MoveDown(int vectors, Finish* finish) {
-    finish->dst += vectors * finish->finish->dst_vector_size;
+  // Moves `finish` by so many vectors of rows and columns.
+  static RUY_LIKE_ALWAYS_INLINE void Move(ptrdiff_t vectors, ptrdiff_t cols,
+                                          Finish* finish) {
+    const NeonIntFinish& of_call = *finish->finish;
+    finish->dst += (vectors * SimdNeon::kLanes + cols * of_call.dst_col_stride)
+                   << of_call.dst_shift;
+    finish->col += cols;
     finish->scale += vectors;
   }
 
@@ -77,7 +80,7 @@ class NeonIntEpilogue : public IntPanelTerms<SimdNeon, kMaxEpilogueVectors> {
     if (is_general_) return;
     const bool is_raw = how == TileFinish::kRaw;
     finish_.dst_col_stride = e_.dst_col_stride;
-    finish_.dst_vector_size = SimdNeon::kLanes * (is_raw ? 4 : 1);
+    finish_.dst_shift = is_raw ? 2 : 0;
     finish_.of_columns = {e_.fixedpoint, e_.exponent};
     if (!is_raw) finish_.bounds.Set(e_);
     PrepareRows(rows, /*scales_rows=*/how == TileFinish::kBytesByRow);

@@ -248,24 +248,28 @@ struct PanelKernel {
     const void* const lhs = tile.lhs;
     const ptrdiff_t lhs_stride = tile.lhs_stride_bytes;
     const void* const start = epilogue.Start(first_row);
-    for (ptrdiff_t col = 0; col < args.cols; col += kMostCols) {
+    typename Epilogue::Finish finish = epilogue.FinishAt(first_row, 0);
+    tile.finish = &finish;
+    for (ptrdiff_t col = 0;;) {
       const int cols = Min(args.cols - col, kMostCols);
       if constexpr (Epilogue::kHasColumnStart) {
         tile.column_start = epilogue.ColumnStart(col, cols);
       }
       tile.lhs = lhs;
       tile.rhs = RhsSource::Columns(args, col);
-      typename Epilogue::Finish finish = epilogue.FinishAt(first_row, col);
-      tile.finish = &finish;
       tile.start = start;
       for (ptrdiff_t left = vectors; left > 0;) {
         const int n = VectorsOfNextTile<kMostVectors>(left);
         tiles[n - 1][cols - 1](tile);
-        Epilogue::MoveDown(n, &finish);
+        Epilogue::Move(n, 0, &finish);
         tile.start = Epilogue::StartBelow(tile.start, n);
         tile.lhs = static_cast<const char*>(tile.lhs) + n * lhs_stride;
         left -= n;
       }
+      col += kMostCols;
+      // There may be no address behind the last column.
+      if (col >= args.cols) return;
+      Epilogue::Move(-vectors, kMostCols, &finish);
     }
   }
 
@@ -284,7 +288,7 @@ struct PanelKernel {
     alignas(64) Accum spilled[kMostVectors * kLanes * kMostCols];
     TileArgs tile = FirstTile(args, first_vector);
     const void* const lhs = tile.lhs;
-    bool finishes = false;
+    [[maybe_unused]] bool finishes = false;
     if constexpr (Op::kFinishesTiles) {
       finishes = args.last_pass && epilogue->FinishesTiles();
     }
@@ -317,18 +321,22 @@ struct PanelKernel {
                       [tile_vectors - 1];
           }
         }
-        const bool finishes_tile = finishes && tile_rows <= rows_left;
-        if (finishes_tile) {
-          const typename Epilogue::Finish finish = epilogue->FinishAt(row, col);
-          tile.finish = &finish;
-          run(tile);
-          tile.finish = nullptr;
-        } else {
-          run(tile);
+        bool finishes_tile = false;
+        if constexpr (Op::kFinishesTiles) {
+          finishes_tile = finishes && tile_rows <= rows_left;
+          if (finishes_tile) {
+            const auto finish = epilogue->FinishAt(row, col);
+            tile.finish = &finish;
+            run(tile);
+            tile.finish = nullptr;
+          }
         }
-        if (args.last_pass && !finishes_tile) {
-          epilogue->Store(spilled, tile_rows, Min(rows_left, tile_rows), cols,
-                          row, col);
+        if (!finishes_tile) {
+          run(tile);
+          if (args.last_pass) {
+            epilogue->Store(spilled, tile_rows, Min(rows_left, tile_rows), cols,
+                            row, col);
+          }
         }
         if (saved != nullptr) saved += tile_vectors * kLanes * cols;
         tile.lhs = static_cast<const char*>(tile.lhs) +

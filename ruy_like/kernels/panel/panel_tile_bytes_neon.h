@@ -436,7 +436,7 @@ struct NeonBytesKernel
     ++tile->scale;
   }
   static RUY_LIKE_ALWAYS_INLINE void MoveDown(NeonIntTile* tile) {
-    Epilogue::MoveDown(1, tile);
+    Epilogue::Move(1, 0, tile);
   }
 
   // All rows of four columns, in registers until they are results. `start` and
