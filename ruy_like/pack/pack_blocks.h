@@ -181,6 +181,8 @@ RUY_LIKE_ALWAYS_INLINE typename F::V::Reg FinishEdgeBlock(
   }
   alignas(64) char block[F::kBlockBytes];
   sums = FinishBlocks<F, 1>(quads, transform, sums, block);
+  // Else GCC, which knows that it is small, copies by `rep movs`: 30 cycles.
+  __asm__("" : "+r"(room));
   __builtin_memcpy(dst, block, static_cast<size_t>(room));
   return sums;
 }
