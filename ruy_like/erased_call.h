@@ -39,7 +39,8 @@ struct ErasedMatrix {
   const PackedOperand* packed = nullptr;
 };
 
-// Mul's arguments without their types.
+// Mul's arguments without their types. What calls that are kept are compared
+// by comes first (front/kept_calls.h), in one run of bytes.
 struct MulCall {
   ErasedMatrix lhs, rhs, dst;
   ChannelDimension channel_dimension;
@@ -47,32 +48,34 @@ struct MulCall {
   bool quantized;
   Family family;
   Scalar accum_scalar;
-  const void* bias;
-  // Per-tensor values, used where the array is null.
-  std::int32_t fixedpoint;
-  std::int32_t exponent;
-  const std::int32_t* fixedpoint_perchannel;
-  const std::int32_t* exponent_perchannel;
-  // Null for none; else where the elements of its operands are.
-  const PostOps* post_ops = nullptr;
-  const void *factor, *residual;
-  // MulParams::GetLengths(); not set if has_lengths is false.
-  bool has_lengths = false;
-  std::ptrdiff_t lengths[internal::kChannelArrayCount];
   MultiplierRounding rounding = MultiplierRounding::kOnce;
+  // Whether `lengths` is set.
+  bool has_lengths = false;
   // Set by callers that have validated the call themselves: it is not checked
   // again. max_exponent is then an upper bound on the exponents.
   bool is_valid = false;
   std::int8_t max_exponent = 0;
-  // For a scaled dst; the single values are used where the array is null.
-  float lhs_scale, rhs_scale;
-  const float* lhs_scale_perrow;
-  const float* rhs_scale_percol;
+  // Upper bound for this call; 0: none but the Context's.
+  int max_num_threads = 0;
   double beta;  // exact, like the bounds
   // Clamp bounds: every dst type's values are exact in a double.
   double clamp_min, clamp_max;
-  // Upper bound for this call; 0: none but the Context's.
-  int max_num_threads = 0;
+  // Null for none; else factor and residual are where the elements of its
+  // operands are.
+  const PostOps* post_ops = nullptr;
+  const void* bias;
+  const std::int32_t* fixedpoint_perchannel;
+  const std::int32_t* exponent_perchannel;
+  // For a scaled dst.
+  const float* lhs_scale_perrow;
+  const float* rhs_scale_percol;
+  // MulParams::GetLengths().
+  std::ptrdiff_t lengths[internal::kChannelArrayCount];
+  // Per-tensor values, used where the array is null.
+  std::int32_t fixedpoint;
+  std::int32_t exponent;
+  float lhs_scale, rhs_scale;
+  const void *factor, *residual;
   // For family kGroupScaled: how activations are quantized; the zero points of
   // int8 ones, per column (per row, where they are the lhs) or null.
   ActivationScales activation_scales = ActivationScales::kPerColumn;
@@ -85,6 +88,13 @@ struct MulCall {
 
 namespace internal {
 
+template <typename T>
+using BitsOfSize = std::conditional_t<
+    sizeof(T) == 8, std::uint64_t,
+    std::conditional_t<
+        sizeof(T) == 4, std::uint32_t,
+        std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint8_t>>>;
+
 // The value as a double, exactly. A signalling NaN is first made a quiet one,
 // by its bits: converting or comparing it would raise an exception in the
 // caller's code, where the library has not masked any yet. (Narrow floats do
@@ -94,8 +104,7 @@ double ExactDouble(T value) {
   if constexpr (IsFloatType<T>() && !IsNarrowFloat(ScalarOf<T>())) {
     static_assert(std::numeric_limits<T>::is_specialized,
                   "the bits of NaN depend on the digits of the mantissa");
-    using Bits =
-        std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+    using Bits = BitsOfSize<T>;
     static_assert(sizeof(T) == sizeof(Bits), "a sign and one of these sizes");
     constexpr Bits kQuiet = Bits{1} << (std::numeric_limits<T>::digits - 2);
     constexpr Bits kInfinity = (~Bits{0} >> 1) - (2 * kQuiet - 1);
@@ -105,6 +114,14 @@ double ExactDouble(T value) {
     std::memcpy(&value, &bits, sizeof(T));
   }
   return static_cast<double>(value);
+}
+
+// True for 0 and -0, by their bits: comparing a NaN could raise an exception.
+template <typename T>
+bool IsZero(T value) {
+  BitsOfSize<T> bits;
+  std::memcpy(&bits, &value, sizeof(T));
+  return static_cast<BitsOfSize<T>>(bits << 1) == 0;
 }
 
 // Writes in place instead of returning: copying a struct right after its
@@ -117,11 +134,12 @@ void Erase(const Matrix<T>& matrix, ErasedMatrix* erased) {
   erased->data_is_const = matrix.data_is_const();
   erased->cache_policy = matrix.cache_policy();
   erased->value_range = matrix.value_range();
-  // A float zero point is only ever compared with 0.
-  const auto zero_point = matrix.zero_point();
-  erased->zero_point = !IsFloatType<T>() ? static_cast<std::int32_t>(zero_point)
-                       : ExactDouble(zero_point) == 0 ? 0
-                                                      : kNotZero;
+  const T zero_point = matrix.zero_point();
+  if constexpr (IsFloatType<T>()) {
+    erased->zero_point = IsZero(zero_point) ? 0 : kNotZero;
+  } else {
+    erased->zero_point = static_cast<std::int32_t>(zero_point);
+  }
   // Not as a whole, which GCC copies in vectors from where the caller has just
   // stored the fields: that stalls, too (15 of the 100 ns of a 4x4x4 product).
   const Layout& layout = matrix.layout();

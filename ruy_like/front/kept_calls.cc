@@ -2,7 +2,6 @@
 #include "ruy_like/front/kept_calls.h"
 
 #include <cstring>
-#include <type_traits>
 
 #include "ruy_like/base/hot.h"
 #include "ruy_like/front/make_call.h"
@@ -12,104 +11,84 @@
 namespace ruy_like {
 namespace {
 
-// Collects the bits in which fields differ. Not && of comparisons: compilers
-// merge those of neighbouring fields into wide loads, which stall on store
-// forwarding since the fields were stored one by one a moment ago.
-class Difference final {
- public:
-  template <typename T>
-  void Add(T a, T b) {
-    if constexpr (sizeof(T) == 1) {
-      small_ |= static_cast<std::uint8_t>(a) ^ static_cast<std::uint8_t>(b);
-    } else {
-      large_ |= BitsOf(a) ^ BitsOf(b);
-    }
-  }
-  void AddUnlessNull(const void* pointer) {
-    large_ |= reinterpret_cast<std::uintptr_t>(pointer);
-  }
-  bool IsNone() const { return (large_ | small_) == 0; }
-
- private:
-  template <typename T>
-  static std::uint64_t BitsOf(T value) {
-    if constexpr (std::is_same<T, double>::value) {
-      std::uint64_t bits;
-      std::memcpy(&bits, &value, sizeof(bits));
-      return bits;
-    } else {
-      return static_cast<std::uint64_t>(value);
-    }
-  }
-
-  std::uint64_t large_ = 0;
-  std::uint8_t small_ = 0;
-};
-
 std::uint64_t IdOf(const PackedOperand* packed) {
   return packed == nullptr ? 0 : packed->id;
 }
 
+// Sets all bits of fields of the mask.
+template <typename... T>
+void Mark(T*... fields) {
+  (std::memset(static_cast<void*>(fields), 0xff, sizeof(*fields)), ...);
+}
+template <typename T>
+void MarkIfNull(const T* pointer, const T** field) {
+  if (pointer == nullptr) Mark(field);
+}
+
 // A dst needs neither a cache policy nor a value range, and an operand may be
 // const.
-inline void AddMatrix(const ErasedMatrix& a, const ErasedMatrix& kept,
-                      std::uint64_t kept_id, bool is_dst,
-                      Difference* difference) {
-  // Names all members, so that a new one does not compile until it is compared.
-  const auto& [data, scalar, data_is_const, cache_policy, value_range,
-               zero_point, layout, packed] = a;
-  difference->Add(scalar, kept.scalar);
+void MarkMatrix(const ErasedMatrix& matrix, bool is_dst, ErasedMatrix* mask) {
+  // Names all members, so that a new one does not compile until it is here.
+  auto& [data, scalar, data_is_const, cache_policy, value_range, zero_point,
+         layout, packed] = *mask;
+  Mark(&scalar, &zero_point);
   if (is_dst) {
-    difference->Add(data_is_const, false);
+    Mark(&data_is_const);
   } else {
-    difference->Add(cache_policy, kept.cache_policy);
-    difference->Add(value_range, kept.value_range);
-    difference->Add(IdOf(packed), kept_id);
+    Mark(&cache_policy, &value_range);
+    MarkIfNull(matrix.packed, &packed);
   }
-  difference->Add(zero_point, kept.zero_point);
-  difference->Add(layout.rows(), kept.layout.rows());
-  difference->Add(layout.cols(), kept.layout.cols());
-  difference->Add(layout.stride(), kept.layout.stride());
-  difference->Add(layout.order(), kept.layout.order());
+  layout.set_rows(-1);
+  layout.set_cols(-1);
+  layout.set_stride(-1);
+  layout.set_order(static_cast<Order>(0xff));
 }
 
 }  // namespace
 
-// True if the call differs from the kept one by addresses, multipliers and
-// scales alone; AddressesAreRight looks at these.
+// Of what may not differ from the call: all but addresses, multipliers and
+// scales, at which AddressesAreRight looks, and lengths.
+void KeptCall::SetMask(const MulCall& call) {
+  MulCall mask;
+  std::memset(static_cast<void*>(&mask), 0, sizeof(mask));
+  auto& [lhs, rhs, dst, channel_dimension, float_sums, quantized, family,
+         accum_scalar, rounding, has_lengths, is_valid, max_exponent,
+         max_num_threads, beta, clamp_min, clamp_max, post_ops, bias,
+         fixedpoint_perchannel, exponent_perchannel, lhs_scale_perrow,
+         rhs_scale_percol, lengths, fixedpoint, exponent, lhs_scale, rhs_scale,
+         factor, residual, activation_scales, activation_zero_points,
+         activation_group_scales, columns_are_routed] = mask;
+  MarkMatrix(call.lhs, /*is_dst=*/false, &lhs);
+  MarkMatrix(call.rhs, /*is_dst=*/false, &rhs);
+  MarkMatrix(call.dst, /*is_dst=*/true, &dst);
+  Mark(&channel_dimension, &float_sums, &quantized, &family, &accum_scalar,
+       &rounding, &has_lengths, &is_valid, &max_num_threads, &beta, &clamp_min,
+       &clamp_max, &post_ops);
+  MarkIfNull(call.bias, &bias);
+  MarkIfNull(call.fixedpoint_perchannel, &fixedpoint_perchannel);
+  MarkIfNull(call.exponent_perchannel, &exponent_perchannel);
+  MarkIfNull(call.lhs_scale_perrow, &lhs_scale_perrow);
+  MarkIfNull(call.rhs_scale_percol, &rhs_scale_percol);
+  std::memcpy(mask_, &mask, sizeof(mask_));
+}
+
+// Without branches, and in vectors: the fields, which were stored one by one a
+// moment ago, are in the cache since the Context was locked.
 inline bool KeptCall::IsLike(const MulCall& call) const {
-  const auto& [lhs, rhs, dst, channel_dimension, float_sums, quantized, family,
-               accum_scalar, bias, fixedpoint, exponent, fixedpoint_perchannel,
-               exponent_perchannel, post_ops, factor, residual, has_lengths,
-               lengths, rounding, is_valid, max_exponent, lhs_scale, rhs_scale,
-               lhs_scale_perrow, rhs_scale_percol, beta, clamp_min, clamp_max,
-               max_num_threads, activation_scales, activation_zero_points,
-               activation_group_scales, columns_are_routed] = call;
-  Difference difference;
-  AddMatrix(lhs, call_.lhs, packed_id_.lhs, /*is_dst=*/false, &difference);
-  AddMatrix(rhs, call_.rhs, packed_id_.rhs, /*is_dst=*/false, &difference);
-  AddMatrix(dst, call_.dst, 0, /*is_dst=*/true, &difference);
-  difference.Add(channel_dimension, call_.channel_dimension);
-  difference.Add(float_sums, call_.float_sums);
-  difference.Add(quantized, call_.quantized);
-  difference.Add(family, call_.family);
-  difference.Add(accum_scalar, call_.accum_scalar);
-  difference.AddUnlessNull(post_ops);
-  difference.Add(has_lengths, call_.has_lengths);
-  difference.Add(rounding, call_.rounding);
-  difference.Add(is_valid, call_.is_valid);
-  difference.Add(beta, call_.beta);
-  difference.Add(clamp_min, call_.clamp_min);
-  difference.Add(clamp_max, call_.clamp_max);
-  difference.Add(max_num_threads, call_.max_num_threads);
-  if (!has_arrays_) {
-    for (const void* const array : ArraysOf(call)) {
-      difference.AddUnlessNull(array);
-    }
+  std::uint32_t difference = 0;
+  for (std::size_t i = 0; i < kWords; ++i) {
+    std::uint32_t word;
+    std::memcpy(&word, reinterpret_cast<const char*>(&call) + i * sizeof(word),
+                sizeof(word));
+    difference |= (word ^ words_[i]) & mask_[i];
   }
-  return difference.IsNone() &&
-         (!has_lengths ||
-          std::memcmp(lengths, call_.lengths, sizeof(call_.lengths)) == 0);
+  if (difference != 0) return false;
+  if (is_packed_ && (IdOf(call.lhs.packed) != packed_id_.lhs ||
+                     IdOf(call.rhs.packed) != packed_id_.rhs)) {
+    return false;
+  }
+  return !call.has_lengths ||
+         std::memcmp(call.lengths, lengths_, sizeof(lengths_)) == 0;
 }
 
 // False also where spans meet, without looking closer.
@@ -168,8 +147,11 @@ RUY_LIKE_HOT absl::Status KeptCall::Run(const MulCall& call,
   if (status.ok() && product_.KeepCalls()) {
     is_kept_ = true;
     packed_id_ = {IdOf(call.lhs.packed), IdOf(call.rhs.packed)};
+    is_packed_ = packed_id_.lhs != 0 || packed_id_.rhs != 0;
     generation_ = context->plans.generation();
-    call_ = call;
+    SetMask(call);
+    std::memcpy(words_, &call, sizeof(words_));
+    std::memcpy(lengths_, call.lengths, sizeof(lengths_));
     ByteSpan spans[kInputs];
     InputSpans(call, &spans);
     const auto bytes = [](const ByteSpan& span) {

@@ -8,6 +8,7 @@
 #define RUY_LIKE_FRONT_KEPT_CALLS_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "absl/base/thread_annotations.h"
@@ -38,13 +39,18 @@ class KeptCall final {
             call.lhs_scale_perrow, call.rhs_scale_percol};
   }
 
+  void SetMask(const MulCall& call);
   bool IsLike(const MulCall& call) const;
   bool AddressesAreRight(const MulCall& call) const;
 
   bool is_kept_ = false;
-  bool has_arrays_;
+  bool has_arrays_, is_packed_;
   std::uint32_t generation_;  // of the Context's plans
-  MulCall call_;              // but for its addresses
+  // The first bytes of the call, and the bits of them that are compared.
+  static constexpr std::size_t kWords =
+      offsetof(MulCall, lengths) / sizeof(std::uint32_t);
+  std::uint32_t words_[kWords], mask_[kWords];
+  std::ptrdiff_t lengths_[internal::kChannelArrayCount];
   SidePair<std::uint64_t> packed_id_;
   std::uintptr_t lhs_bytes_, rhs_bytes_, dst_bytes_;
   std::array<std::uintptr_t, internal::kChannelArrayCount> array_bytes_;
