@@ -43,16 +43,6 @@ RUY_LIKE_NOINLINE typename F::V::Reg PackColumns(const char* src,
   return sums;
 }
 
-// Zeroes lines [first, end) of kBytes each.
-template <int kBytes>
-RUY_LIKE_ALWAYS_INLINE void ZeroLines(char* lines, int first, int end) {
-  for (int i = first; i < end; ++i) {
-    __builtin_memset(lines + i * kBytes, 0, kBytes);
-    // Else GCC makes `rep stos` of the loop, which takes some 30 cycles.
-    __asm__ volatile("" ::: "memory");
-  }
-}
-
 // Packs `bytes` source bytes of each of `columns` depth-contiguous columns, the
 // edges of depth and width; `room` bytes may be written.
 template <typename F>
@@ -61,7 +51,7 @@ RUY_LIKE_NOINLINE typename F::V::Reg PackEdgeColumns(
     const Transform<F>& transform, typename F::V::Reg sums, char* dst,
     ptrdiff_t room) {
   alignas(64) char tile[F::V::kColumns * 16];
-  ZeroLines<16>(tile, columns, F::kWidth);
+  ZeroFrom(tile, 16 * columns, 16 * F::kWidth);
   const Columns<F::kWidth> tile_columns(tile, 16);
   for (; bytes > 0; bytes -= 16) {
     const int count = Min(bytes, 16);
@@ -145,7 +135,7 @@ RUY_LIKE_NOINLINE typename F::V::Reg PackEdgeRows(const char* src,
   for (; depth > 0; depth -= F::kBlockDepth) {
     const int count = Min(depth, F::kBlockDepth);
     alignas(64) char tile[F::kBlockDepth * kRowBytes];
-    ZeroLines<kRowBytes>(tile, count, F::kBlockDepth);
+    ZeroFrom(tile, count * kRowBytes, sizeof(tile));
     for (int k = 0; k < count; ++k) {
       F::V::template CopyPadded<kRowBytes>(
           tile + k * kRowBytes, src + k * stride, columns * F::kSrcBytes);
