@@ -27,7 +27,7 @@ void MarkIfNull(const T* pointer, const T** field) {
 
 // A dst needs neither a cache policy nor a value range, and an operand may be
 // const.
-void MarkMatrix(const ErasedMatrix& matrix, bool is_dst, ErasedMatrix* mask) {
+void MarkMatrix(bool is_dst, ErasedMatrix* mask) {
   // Names all members, so that a new one does not compile until it is here.
   auto& [data, scalar, data_is_const, cache_policy, value_range, zero_point,
          layout, packed] = *mask;
@@ -36,7 +36,6 @@ void MarkMatrix(const ErasedMatrix& matrix, bool is_dst, ErasedMatrix* mask) {
     Mark(&data_is_const);
   } else {
     Mark(&cache_policy, &value_range);
-    MarkIfNull(matrix.packed, &packed);
   }
   layout.set_rows(-1);
   layout.set_cols(-1);
@@ -58,9 +57,9 @@ void KeptCall::SetMask(const MulCall& call) {
          rhs_scale_percol, lengths, fixedpoint, exponent, lhs_scale, rhs_scale,
          factor, residual, activation_scales, activation_zero_points,
          activation_group_scales, columns_are_routed] = mask;
-  MarkMatrix(call.lhs, /*is_dst=*/false, &lhs);
-  MarkMatrix(call.rhs, /*is_dst=*/false, &rhs);
-  MarkMatrix(call.dst, /*is_dst=*/true, &dst);
+  MarkMatrix(/*is_dst=*/false, &lhs);
+  MarkMatrix(/*is_dst=*/false, &rhs);
+  MarkMatrix(/*is_dst=*/true, &dst);
   Mark(&channel_dimension, &float_sums, &quantized, &family, &accum_scalar,
        &rounding, &has_lengths, &is_valid, &max_num_threads, &beta, &clamp_min,
        &clamp_max, &post_ops);
@@ -82,13 +81,10 @@ inline bool KeptCall::IsLike(const MulCall& call) const {
                 sizeof(word));
     difference |= (word ^ words_[i]) & mask_[i];
   }
-  if (difference != 0) return false;
-  if (is_packed_ && (IdOf(call.lhs.packed) != packed_id_.lhs ||
-                     IdOf(call.rhs.packed) != packed_id_.rhs)) {
-    return false;
-  }
-  return !call.has_lengths ||
-         std::memcmp(call.lengths, lengths_, sizeof(lengths_)) == 0;
+  return difference == 0 && IdOf(call.lhs.packed) == packed_id_.lhs &&
+         IdOf(call.rhs.packed) == packed_id_.rhs &&
+         (!call.has_lengths ||
+          std::memcmp(call.lengths, lengths_, sizeof(lengths_)) == 0);
 }
 
 // False also where spans meet, without looking closer.
@@ -147,7 +143,6 @@ RUY_LIKE_HOT absl::Status KeptCall::Run(const MulCall& call,
   if (status.ok() && product_.KeepCalls()) {
     is_kept_ = true;
     packed_id_ = {IdOf(call.lhs.packed), IdOf(call.rhs.packed)};
-    is_packed_ = packed_id_.lhs != 0 || packed_id_.rhs != 0;
     generation_ = context->plans.generation();
     SetMask(call);
     std::memcpy(words_, &call, sizeof(words_));

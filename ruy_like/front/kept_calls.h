@@ -44,7 +44,7 @@ class KeptCall final {
   bool AddressesAreRight(const MulCall& call) const;
 
   bool is_kept_ = false;
-  bool has_arrays_, is_packed_;
+  bool has_arrays_;
   std::uint32_t generation_;  // of the Context's plans
   // The first bytes of the call, and the bits of them that are compared.
   static constexpr std::size_t kWords =
