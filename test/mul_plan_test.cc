@@ -194,5 +194,25 @@ TEST_F(MulPlanTest, APlanRunsASmallProductOnce) {
   }
 }
 
+// Elements are read anew for every Repeat, by one Run or by Finish.
+TEST_F(MulPlanTest, APlanRepeatsASmallProduct) {
+  context_.set_num_threads_strategy(NumThreadsStrategy::kDefault);
+  FloatProduct small(9, 7, 8);
+  MulPlan plan;
+  ASSERT_OK(small.Prepare(2, &context_, &plan));
+  for (int repeat = 0; repeat < 4; ++repeat) {
+    const auto expected = small.Expected();
+    if (repeat % 2 == 0) {
+      EXPECT_OK(plan.Run(0));
+      small.lhs_values[3] += 1;
+      EXPECT_OK(plan.Run(0));
+    }
+    ASSERT_OK(plan.Finish());
+    small.ExpectIs(expected);
+    small.rhs_values[5] += 1;
+    ASSERT_OK(plan.Repeat());
+  }
+}
+
 }  // namespace
 }  // namespace ruy_like

@@ -42,7 +42,10 @@ struct MulPlan::Impl {
     return batch != nullptr ? batch->threads() : product.num_threads();
   }
   void Work(int thread) {
-    if (batch != nullptr) {
+    if (is_by_calls) {
+      if (!is_done) product.WorkByCalls();
+      is_done = true;
+    } else if (batch != nullptr) {
       batch->Work(thread);
     } else {
       product.Work(thread);
@@ -65,6 +68,9 @@ struct MulPlan::Impl {
   std::int8_t max_exponent = 0;
   bool is_empty = false;
   bool can_repeat = false;  // a product, by its own Repeat; it pins nothing
+  // A product that is done by WorkByCalls: of one thread, who alone looks at
+  // is_done until Finish.
+  bool is_by_calls = false, is_done = false;
   ContextImpl* context = nullptr;
   int num_threads = 0;
   KeptPlans plans;
@@ -101,6 +107,7 @@ absl::Status MulPlan::Impl::Prepare(const Batch* wanted, int threads,
     return Invalid("num_threads must be at least 1, not ", threads);
   }
   batch = nullptr;
+  is_by_calls = false;
   absl::Status status = wanted == nullptr
                             ? Validate(call, &max_exponent)
                             : ValidateBatch(call, *wanted, &max_exponent);
@@ -124,6 +131,8 @@ absl::Status MulPlan::Impl::PrepareProduct() {
                                         &plans, &arena, context);
   if (!status.ok()) return status;
   can_repeat = product.CanRepeat();
+  is_by_calls = can_repeat && product.KeepCalls();
+  is_done = false;
   state = State::kPrepared;
   return status;
 }
@@ -163,6 +172,7 @@ absl::Status MulPlan::Repeat() {
     impl_->batch->Restart();
   } else if (impl_->can_repeat) {
     impl_->product.Repeat(impl_->context);
+    impl_->is_done = false;
   } else {
     return CatchNoMemory([this] { return impl_->PrepareProduct(); });
   }

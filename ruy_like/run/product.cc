@@ -437,6 +437,20 @@ bool Product::FindAgain(ContextImpl* context) {
   return found;
 }
 
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void Product::RunCalls() {
+  std::optional<ScopedFloatState> float_state;
+  EnterFloatState(params_, &float_state);
+  ForBothSides([&](Side side) {
+    if (IsPackedOnce(side)) side_[side].shape->pack(&pack_args_[side]);
+  });
+  run_(&kernel_args_);
+}
+
+RUY_LIKE_HOT void Product::WorkByCalls() {
+  if (g_trace_is_on.load(std::memory_order_relaxed)) return Work(0);
+  RunCalls();
+}
+
 // The last run's state stays valid as long as the scratch memory does.
 RUY_LIKE_HOT bool Product::RunAgain(ContextImpl* context) {
   if (g_trace_is_on.load(std::memory_order_relaxed)) return false;
@@ -448,20 +462,14 @@ RUY_LIKE_HOT bool Product::RunAgain(ContextImpl* context) {
     if (!TakeSides(scratch, Workers::kContexts, context)) return false;
     SetCalls();
   }
-  {
-    std::optional<ScopedFloatState> float_state;
-    EnterFloatState(params_, &float_state);
-    ForBothSides([&](Side side) {
-      const void* const data = params_.side[side].data;
-      if (IsPackedOnce(side)) {
-        pack_args_[side].src = data;
-        side_[side].shape->pack(&pack_args_[side]);
-      } else if (source_[side] == SideSource::kInPlace) {
-        (side == Side::kLhs ? kernel_args_.lhs : kernel_args_.rhs) = data;
-      }
-    });
-    run_(&kernel_args_);
-  }
+  ForBothSides([&](Side side) {
+    const void* const data = params_.side[side].data;
+    pack_args_[side].src = data;
+    if (source_[side] == SideSource::kInPlace) {
+      (side == Side::kLhs ? kernel_args_.lhs : kernel_args_.rhs) = data;
+    }
+  });
+  RunCalls();
   context->SetLastUsed(plan.choice, 1);
   if (finds_again_ && HasPackedToKeep()) Report(context);
   return true;

@@ -93,9 +93,9 @@ class Product final {
   absl::Status Run(int call_limit, ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
 
-  // After Run: prepares RunAgain, if that is possible: for a small product that
-  // relies on nothing but sizes, types and operands that are packed, and of
-  // which nothing is printed.
+  // After Run or Prepare: prepares RunAgain and WorkByCalls, if that is
+  // possible: for a small product that relies on nothing but sizes, types and
+  // operands that are packed, and of which nothing is printed.
   bool KeepCalls();
   // Once more, after the caller has changed addresses in *params, whose sides
   // are the kernel's now (plan()). With the plans' generation that Run left.
@@ -119,6 +119,8 @@ class Product final {
   // them, at the same time, each with its own number; waits only for threads
   // that are packing at that moment.
   void Work(int thread);
+  // After KeepCalls, the same for the one thread of such a product.
+  void WorkByCalls();
   // Afterwards, if HasReport(): puts new entries into the cache, prints
   // diagnostics. Skipped otherwise, which saves locking the Context.
   bool HasReport() const { return HasPackedToKeep() || VerboseCall::IsOn(); }
@@ -222,6 +224,7 @@ class Product final {
                      char* accum, kernels::KernelArgs* args) const;
   void CallKernel(const kernels::KernelArgs& args) const;
   void SetCalls();
+  void RunCalls();
   void RunOneBlock(char* scratch);
   bool TryPack(Side side, std::ptrdiff_t part, std::ptrdiff_t start,
                std::ptrdiff_t end, char* scratch);
