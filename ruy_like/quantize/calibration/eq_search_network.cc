@@ -48,12 +48,12 @@ absl::Status GatherPatches(const TensorView<const float>& images,
   MakeSimpleLayout(depth, count, Order::kColMajor, matrix->mutable_layout());
   matrix->set_data(patches->data());
   if (elements == 0) return absl::OkStatus();
-  // By bytes, of pixels that are all channels or, of kNchw, one of them: planes
-  // then are images by themselves, whose taps lie together in a patch.
+  // By pixels that are all channels or, of kNchw, one of them: planes then are
+  // images by themselves, whose taps lie together in a patch.
   constexpr ptrdiff_t kBytes = sizeof(float);
   const ptrdiff_t planes =
       shape.order == TensorOrder::kNhwc ? 1 : shape.channels;
-  const ptrdiff_t pixel = kBytes * shape.channels / planes;
+  const ptrdiff_t pixel = shape.channels / planes;
   const qi::Im2Col conv = {
       reinterpret_cast<const std::uint8_t*>(images.data),
       {shape.batch * planes, shape.height, shape.width, pixel},
@@ -62,7 +62,8 @@ absl::Status GatherPatches(const TensorView<const float>& images,
       output.width,
       /*channels=*/pixel,
       /*first_channel=*/0,
-      /*padding_value=*/0};
+      /*padding_value=*/0,
+      kBytes};
   auto* const to = reinterpret_cast<std::uint8_t*>(patches->data());
   for (ptrdiff_t i = 0; i < shape.batch * planes; ++i) {
     const ptrdiff_t first = i / planes * positions * depth + i % planes * taps;

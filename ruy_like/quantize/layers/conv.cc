@@ -100,20 +100,16 @@ class Convolution {
       : call_(call),
         plan_(plan),
         groups_(call.layer().packed->groups()),
-        element_bytes_(BytesOf(call.input.scalar, 1)),
-        channel_units_(plan.is_nhwc ? element_bytes_ : 1),
         patches_(patches),
         im2col_{static_cast<const std::uint8_t*>(call.input.data),
                 call.input.shape,
                 window,
                 call.output.shape.height,
                 call.output.shape.width,
-                call.input.shape.channels / groups_ * channel_units_,
+                call.input.shape.channels / groups_,
                 /*first_channel=*/0,
                 static_cast<std::uint8_t>(call.input.params.zero_point),
-                element_bytes_} {
-    im2col_.input_shape.channels *= channel_units_;
-  }
+                BytesOf(call.input.scalar, 1)} {}
 
   absl::Status Run() {
     for (std::ptrdiff_t image = 0; image < plan_.images; ++image) {
@@ -138,9 +134,9 @@ class Convolution {
       rhs = InputInPlace(image);
     } else {
       RUY_LIKE_RETURN_IF_ERROR(Gather(image, first, end));
-      rhs = {patches_, im2col_.Depth() / channel_units_, end - first,
+      rhs = {patches_, im2col_.Depth(), end - first,
              plan_.is_nhwc ? Order::kColMajor : Order::kRowMajor,
-             plan_.patch_stride / element_bytes_};
+             plan_.patch_stride / im2col_.element_bytes};
     }
     return call_.layer().Multiply(group, rhs, call_.context,
                                   Destination(image, group, first, end));
@@ -148,16 +144,14 @@ class Convolution {
 
   Layer::Operand InputInPlace(std::ptrdiff_t image) const {
     const TensorShape& shape = call_.input.shape;
-    if (plan_.is_nhwc) {
-      return {im2col_.input + im2col_.first_channel,
-              im2col_.channels / element_bytes_, plan_.positions,
-              Order::kColMajor, shape.channels};
-    }
-    const std::ptrdiff_t first_plane =
-        image * shape.channels + im2col_.first_channel;
-    return {im2col_.input + first_plane * plan_.positions * element_bytes_,
-            im2col_.channels, plan_.positions, Order::kRowMajor,
-            plan_.positions};
+    const std::ptrdiff_t first =
+        plan_.is_nhwc ? im2col_.first_channel
+                      : (image * shape.channels + im2col_.first_channel) *
+                            plan_.positions;
+    return {im2col_.input + first * im2col_.element_bytes, im2col_.channels,
+            plan_.positions,
+            plan_.is_nhwc ? Order::kColMajor : Order::kRowMajor,
+            plan_.is_nhwc ? shape.channels : plan_.positions};
   }
 
   absl::Status Gather(std::ptrdiff_t image, std::ptrdiff_t first,
@@ -170,21 +164,22 @@ class Convolution {
                        patches_ + begin * plan_.patch_stride);
           });
     }
-    return GatherOnThreads(depth, (end - first) * element_bytes_,
-                           [&](std::ptrdiff_t begin, std::ptrdiff_t stop) {
-                             GatherNchw(im2col_, image, first, end, begin, stop,
-                                        plan_.patch_stride / element_bytes_,
-                                        patches_);
-                           });
+    return GatherOnThreads(
+        depth, end - first, [&](std::ptrdiff_t begin, std::ptrdiff_t stop) {
+          GatherNchw(im2col_, image, first, end, begin, stop,
+                     plan_.patch_stride / im2col_.element_bytes, patches_);
+        });
   }
 
-  // gather(begin, stop) for ranges of [0, count), of so many bytes each.
+  // gather(begin, stop) for ranges of [0, count), of so many elements each.
   template <typename Function>
-  absl::Status GatherOnThreads(std::ptrdiff_t count, std::ptrdiff_t bytes,
+  absl::Status GatherOnThreads(std::ptrdiff_t count, std::ptrdiff_t elements,
                                const Function& gather) {
-    if (bytes == 0) return absl::OkStatus();
-    return ForEachRange(count, /*grain=*/1, std::min(bytes, kMaxGatherBytes),
-                        call_.context, gather);
+    if (elements == 0) return absl::OkStatus();
+    return ForEachRange(
+        count, /*grain=*/1,
+        std::min(elements * im2col_.element_bytes, kMaxGatherBytes),
+        call_.context, gather);
   }
 
   Layer::Operand Destination(std::ptrdiff_t image, std::ptrdiff_t group,
@@ -205,8 +200,6 @@ class Convolution {
   const LayerCall& call_;
   const Plan& plan_;
   const std::ptrdiff_t groups_;
-  const std::ptrdiff_t element_bytes_;
-  const std::ptrdiff_t channel_units_;  // of Im2Col, for each of the tensor's
   std::uint8_t* const patches_;
   Im2Col im2col_;
 };

@@ -57,17 +57,17 @@ void GatherRow(const Im2Col& conv, const std::uint8_t* row,
                std::ptrdiff_t start, std::uint8_t* to) {
   const Window& window = conv.window;
   const std::ptrdiff_t taps = window.kernel_width;
-  const std::ptrdiff_t channels = conv.channels;
+  const std::ptrdiff_t channels = conv.channels * conv.element_bytes;
   const Inside inside = row == nullptr
                             ? Inside{0, 0}
                             : PointsInside(start, window.dilation_width, taps,
                                            conv.input_shape.width);
   if (inside.first >= inside.end) return Fill(conv, taps * channels, to);
   Fill(conv, inside.first * channels, to);
-  const std::ptrdiff_t pixel = conv.input_shape.channels;
+  const std::ptrdiff_t pixel = conv.input_shape.channels * conv.element_bytes;
   const std::uint8_t* from =
       row + (start + inside.first * window.dilation_width) * pixel +
-      conv.first_channel;
+      conv.first_channel * conv.element_bytes;
   if (window.dilation_width == 1 && channels == pixel) {
     Copy(from, (inside.end - inside.first) * channels,
          to + inside.first * channels);
@@ -183,8 +183,10 @@ void GatherNhwc(const Im2Col& conv, std::ptrdiff_t first, std::ptrdiff_t end,
                 std::ptrdiff_t stride, std::uint8_t* patches) {
   const Window& window = conv.window;
   const TensorShape& shape = conv.input_shape;
-  const std::ptrdiff_t row_bytes = shape.width * shape.channels;
-  const std::ptrdiff_t patch_row = window.kernel_width * conv.channels;
+  const std::ptrdiff_t row_bytes =
+      shape.width * shape.channels * conv.element_bytes;
+  const std::ptrdiff_t patch_row =
+      window.kernel_width * conv.channels * conv.element_bytes;
   std::ptrdiff_t image = first / conv.Positions();
   std::ptrdiff_t y = first % conv.Positions() / conv.output_width;
   std::ptrdiff_t x = first % conv.output_width;

@@ -2,8 +2,8 @@
 // matrix product by gathering what each output element sees.
 //
 // Called by conv.cc, for a range of output positions at a time. Moves elements
-// of one or two bytes, and knows no more of them than the byte that stands for
-// padding: int16 has 0 for it.
+// of some bytes, and knows no more of them than the byte that stands for
+// padding: those of several have 0 for it.
 #ifndef RUY_LIKE_QUANTIZE_LAYERS_IM2COL_H_
 #define RUY_LIKE_QUANTIZE_LAYERS_IM2COL_H_
 
@@ -21,11 +21,10 @@ struct Im2Col {
   TensorShape input_shape;
   Window window;
   std::ptrdiff_t output_height, output_width;
-  // The group's channels, and the first of them. To kNhwc, a channel of int16
-  // is two of bytes, in input_shape, too.
+  // The group's channels, and the first of them.
   std::ptrdiff_t channels, first_channel;
   std::uint8_t padding_value;
-  std::ptrdiff_t element_bytes = 1;  // or 2; for kNchw
+  std::ptrdiff_t element_bytes;  // kNchw: 1 or 2
 
   std::ptrdiff_t Taps() const {
     return window.kernel_height * window.kernel_width;
@@ -40,6 +39,8 @@ struct Im2Col {
 // images; each with elements in the order (kernel row, kernel column, channel):
 //
 //   patches[(position - first) * stride + depth index]
+//
+// `stride` is in bytes.
 void GatherNhwc(const Im2Col& conv, std::ptrdiff_t first, std::ptrdiff_t end,
                 std::ptrdiff_t stride, std::uint8_t* patches);
 
