@@ -24,7 +24,9 @@ struct PortableSimd : SimdVectors<PortableSimd> {
 
 struct PortableDot : WithoutTable {
   static constexpr int kParts = 2;
-  typedef PortableSimd::Int Acc;
+  struct Acc {
+    alignas(16) int32_t lane[PortableSimd::kLanes];
+  };
   struct Weights {
     uint8_t value[4 * PortableSimd::kLanes];
   };
@@ -32,8 +34,10 @@ struct PortableDot : WithoutTable {
     int8_t value[4];
   };
   static constexpr int kActivationBytes = 1;
-  static Acc Start(int32_t x) { return PortableSimd::Set(x); }
-  static Acc Finish(const Acc& acc) { return acc; }
+  static Acc Start(int32_t x) { return {{x, x, x, x}}; }
+  static PortableSimd::Int Finish(const Acc& acc) {
+    return PortableSimd::LoadAligned(acc.lane);
+  }
   static Weights LoadWeights(const uint8_t* p) {
     Weights weights;
     __builtin_memcpy(&weights, p, sizeof(weights));
@@ -46,13 +50,16 @@ struct PortableDot : WithoutTable {
   }
   static RUY_LIKE_ALWAYS_INLINE void Step(Acc& acc, const Weights& weights,
                                           const Activations& activations) {
+    int32_t sums[PortableSimd::kLanes];
     for (int r = 0; r < PortableSimd::kLanes; ++r) {
-      int32_t sum = 0;
+      sums[r] = 0;
       for (int i = 0; i < 4; ++i) {
-        sum += weights.value[4 * r + i] * activations.value[i];
+        sums[r] += weights.value[4 * r + i] * activations.value[i];
       }
-      acc[r] = static_cast<int32_t>(static_cast<uint32_t>(acc[r]) +
-                                    static_cast<uint32_t>(sum));
+    }
+    for (int r = 0; r < PortableSimd::kLanes; ++r) {
+      acc.lane[r] = static_cast<int32_t>(static_cast<uint32_t>(acc.lane[r]) +
+                                         static_cast<uint32_t>(sums[r]));
     }
   }
 };
