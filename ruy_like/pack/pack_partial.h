@@ -162,12 +162,14 @@ struct PackRegisters : Simd {
     constexpr int kBytes = 4 * F::kWidth;
     for (int q = 0; q < 4; ++q) {
       if constexpr (kWidened) {
-        StorePanelQuads<F>(dst + 2 * q * kBytes, WidenLow<F>(quads[q]), false);
-        StorePanelQuads<F>(dst + (2 * q + 1) * kBytes, WidenHigh<F>(quads[q]),
-                           q == 3);
+        Reg wide[2];
+        WidenHalves<F>(quads[q], wide);
+        StorePanelQuads<F>(dst + 2 * q * kBytes, wide[0], false);
+        StorePanelQuads<F>(dst + (2 * q + 1) * kBytes, wide[1], q == 3);
       } else if constexpr (kPairs) {
         static_assert(F::kWidth == kColumns, "");
-        V::Store(dst + q * kBytes, V::SplitPairs(quads[q]));
+        // Depth 0, 1 of all columns, then depth 2, 3 of all columns.
+        V::Store(dst + q * kBytes, Simd::EvenWordsFirst(quads[q]));
       } else if constexpr (F::kPacked == Scalar::kBF16) {
         StorePanelQuads<F>(dst + q * kBytes, Simd::SwapWords(quads[q]), q == 3);
       } else {
@@ -177,30 +179,18 @@ struct PackRegisters : Simd {
   }
 
  private:
-  // The lower (upper) halves of quads, as quads. BFloat16 is the upper half of
-  // a float, which takes no shuffle.
+  // The lower and the upper halves of quads, as quads.
   template <typename F>
-  RUY_LIKE_ALWAYS_INLINE static Reg WidenLow(Reg quads) {
-    typedef typename F::V V;
-    if constexpr (F::Packed::kSource == Scalar::kBF16) {
-      return Simd::ShiftLeft(quads, Simd::Set(16));
-    } else if constexpr (F::Packed::kWidensFloats) {
-      return Simd::BitsOf(Simd::template Widen<F::Packed::kSource>(
-          V::LowHalf(V::SplitPairs(quads))));
+  RUY_LIKE_ALWAYS_INLINE static void WidenHalves(Reg quads, Reg (&wide)[2]) {
+    if constexpr (F::Packed::kWidensFloats) {
+      typename Simd::Float halves[2];
+      Simd::template WidenPairs<F::Packed::kSource>(Simd::AsFloat(quads),
+                                                    halves);
+      wide[0] = Simd::BitsOf(halves[0]);
+      wide[1] = Simd::BitsOf(halves[1]);
     } else {
-      return V::WidenLowPair(quads);
-    }
-  }
-  template <typename F>
-  RUY_LIKE_ALWAYS_INLINE static Reg WidenHigh(Reg quads) {
-    typedef typename F::V V;
-    if constexpr (F::Packed::kSource == Scalar::kBF16) {
-      return Simd::And(quads, Simd::Set(-65536));
-    } else if constexpr (F::Packed::kWidensFloats) {
-      return Simd::BitsOf(Simd::template Widen<F::Packed::kSource>(
-          V::HighHalf(V::SplitPairs(quads))));
-    } else {
-      return V::WidenHighPair(quads);
+      wide[0] = F::V::WidenLowPair(quads);
+      wide[1] = F::V::WidenHighPair(quads);
     }
   }
   // Writes the quads of a panel. Except for the block's last register it may

@@ -87,15 +87,6 @@ struct Ymm : PackRegisters<Simd256> {
     }
   }
 
-  // Quads of four bytes into two layouts of byte pairs, one after the other:
-  // depth 0, 1 of all columns, then depth 2, 3 of all columns.
-  RUY_LIKE_ALWAYS_INLINE static Reg SplitPairs(Reg quads) {
-    const Reg lanes = _mm256_shuffle_epi8(
-        quads,
-        _mm256_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15,
-                         0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15));
-    return _mm256_permute4x64_epi64(lanes, 0xd8);
-  }
   // Bytes 0, 1 (or 2, 3) of each quad as two sign-extended 16-bit elements. The
   // shuffle stays in the lane, which vpmovsxbw would not.
   RUY_LIKE_ALWAYS_INLINE static Reg WidenLowPair(Reg quads) {
@@ -105,13 +96,6 @@ struct Ymm : PackRegisters<Simd256> {
   RUY_LIKE_ALWAYS_INLINE static Reg WidenHighPair(Reg quads) {
     return Widen(quads, _mm_setr_epi8(-1, 2, -1, 3, -1, 6, -1, 7, -1, 10, -1,
                                       11, -1, 14, -1, 15));
-  }
-
-  RUY_LIKE_ALWAYS_INLINE static __m128i LowHalf(Reg a) {
-    return _mm256_castsi256_si128(a);
-  }
-  RUY_LIKE_ALWAYS_INLINE static __m128i HighHalf(Reg a) {
-    return _mm256_extracti128_si256(a, 1);
   }
 
   RUY_LIKE_ALWAYS_INLINE static void StoreSums(int32_t* sums, int columns,

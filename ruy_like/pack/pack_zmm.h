@@ -70,19 +70,6 @@ struct Zmm : PackRegisters<Simd512> {
       return _mm512_loadu_si512(src);
     }
   }
-
-  // Depth 0, 1 of all columns, then depth 2, 3 of all columns.
-  RUY_LIKE_ALWAYS_INLINE static Reg SplitPairs(Reg quads) {
-    const __m128i order =
-        _mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15);
-    return _mm512_permutexvar_epi64(
-        _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7),
-        _mm512_shuffle_epi8(quads, _mm512_broadcast_i32x4(order)));
-  }
-
-  RUY_LIKE_ALWAYS_INLINE static __m256i HighHalf(Reg a) {
-    return _mm512_extracti64x4_epi64(a, 1);
-  }
 };
 
 }  // namespace

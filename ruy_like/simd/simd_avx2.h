@@ -94,14 +94,17 @@ struct Simd256 {
     return _mm256_or_si256(_mm256_slli_epi32(x, 16), _mm256_srli_epi32(x, 16));
 #endif
   }
-  // The lower and the upper 16 bits of each lane.
-  static RUY_LIKE_ALWAYS_INLINE void SplitWords(Int x, __m128i* low,
-                                                __m128i* high) {
+  // The lower 16 bits of all lanes, then the upper ones.
+  static RUY_LIKE_ALWAYS_INLINE Int EvenWordsFirst(Int x) {
     // 0, 2, 4, 6, 1, 3, 5, 7 of each 128 bits.
     x = _mm256_shuffle_epi8(
         x, _mm256_broadcastsi128_si256(_mm_setr_epi8(
                0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15)));
-    x = _mm256_permute4x64_epi64(x, 0xd8);
+    return _mm256_permute4x64_epi64(x, 0xd8);
+  }
+  static RUY_LIKE_ALWAYS_INLINE void SplitWords(Int x, __m128i* low,
+                                                __m128i* high) {
+    x = EvenWordsFirst(x);
     *low = _mm256_castsi256_si128(x);
     *high = _mm256_extracti128_si256(x, 1);
   }

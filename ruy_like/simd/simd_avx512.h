@@ -137,13 +137,17 @@ struct Simd512 {
   static RUY_LIKE_ALWAYS_INLINE Int SwapWords(Int x) {
     return _mm512_rol_epi32(x, 16);
   }
-  // The lower and the upper 16 bits of each lane.
+  // The lower 16 bits of all lanes, then the upper ones.
+  static RUY_LIKE_ALWAYS_INLINE Int EvenWordsFirst(Int x) {
+    return _mm512_permutexvar_epi16(
+        _mm512_set_epi16(31, 29, 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3,
+                         1, 30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4,
+                         2, 0),
+        x);
+  }
   static RUY_LIKE_ALWAYS_INLINE void SplitWords(Int x, __m256i* low,
                                                 __m256i* high) {
-    const Int order = _mm512_set_epi16(31, 29, 27, 25, 23, 21, 19, 17, 15, 13,
-                                       11, 9, 7, 5, 3, 1, 30, 28, 26, 24, 22,
-                                       20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
-    x = _mm512_permutexvar_epi16(order, x);
+    x = EvenWordsFirst(x);
     *low = _mm512_castsi512_si256(x);
     *high = _mm512_extracti64x4_epi64(x, 1);
   }
