@@ -48,6 +48,19 @@ namespace {
 constexpr int kBytesColumnsAtOnce = RUY_LIKE_NEON_64 ? 4 : 2;
 constexpr int kBytesRowsAtOnce = RUY_LIKE_NEON_64 ? 4 : 1;
 
+// Moves a pointer on by 16 bytes. 32-bit Arm's loads and stores take no offset,
+// but advance the pointer.
+template <typename T>
+RUY_LIKE_ALWAYS_INLINE void MoveOn(T** p) {
+  *p += 16;
+  if (!RUY_LIKE_NEON_64) asm("" : "+r"(*p));
+}
+RUY_LIKE_ALWAYS_INLINE int8x16_t LoadNext(const int8_t** p) {
+  const int8x16_t vector = vld1q_s8(*p);
+  MoveOn(p);
+  return vector;
+}
+
 // Arguments of a tile with a complemented rhs.
 struct ComplementedTileArgs : TileArgs {
   const int32_t* row_excess;    // subtracted from all of a row's accumulators
@@ -201,12 +214,9 @@ struct BytesTile {
       int8x16_t rows[kBytesRowsAtOnce];
       RUY_LIKE_UNROLL
       for (int r = 0; r < kBytesRowsAtOnce; ++r) {
-        rows[r] = vld1q_s8(*lhs + 16 * r);
+        rows[r] = LoadNext(lhs);
         if (kSumsRows) upper.Add(row + r, rows[r]);
       }
-      *lhs += 16 * kBytesRowsAtOnce;
-      // 32-bit Arm's loads take no offset, but advance the pointer.
-      if (!RUY_LIKE_NEON_64) asm("" : "+r"(*lhs));
       RUY_LIKE_UNROLL
       for (int c = 0; c < kCols; c += 2) {
         if (c + 1 < kCols) {
@@ -318,8 +328,9 @@ struct NeonBytesKernel
   }
 
   static void Run(const KernelArgs* args) {
-    // A deeper panel does not fit the buffer of its complement.
-    if (args->depth > kMaxDepth) return Base::Run(args);
+    // A deeper panel does not fit the buffer of its complement, which does not
+    // pay for a single column.
+    if (args->depth > kMaxDepth || args->cols == 1) return Base::Run(args);
     if (args->rows <= 4) return RunOneLhsPanel(args);
     const ptrdiff_t panels = (args->rows + 3) / 4;
     for (ptrdiff_t panel = 0; panel < panels; panel += kMaxEpilogueVectors) {
@@ -496,11 +507,10 @@ struct NeonBytesKernel
       // Loaded side by side, which takes two instructions.
       int8x16_t rows[4];
       RUY_LIKE_UNROLL
-      for (int r = 0; r < 4; ++r) rows[r] = vld1q_s8(panel + 16 * r);
+      for (int r = 0; r < 4; ++r) rows[r] = LoadNext(&panel);
       asm("" : "+w"(rows[0]), "+w"(rows[1]), "+w"(rows[2]), "+w"(rows[3]));
       RUY_LIKE_UNROLL
       for (int r = 0; r < 4; ++r) upper.Add(r, rows[r]);
-      panel += 64;
     }
     vst1q_s32(sums, upper.Total());
   }
@@ -514,12 +524,13 @@ struct NeonBytesKernel
       int8x16_t columns[4];
       RUY_LIKE_UNROLL
       for (int c = 0; c < 4; ++c) {
-        columns[c] = veorq_s8(vld1q_s8(panel + 16 * c), flip);
+        columns[c] = veorq_s8(LoadNext(&panel), flip);
       }
       RUY_LIKE_UNROLL
-      for (int c = 0; c < 4; ++c) vst1q_s8(to + 16 * c, columns[c]);
-      panel += 64;
-      to += 64;
+      for (int c = 0; c < 4; ++c) {
+        vst1q_s8(to, columns[c]);
+        MoveOn(&to);
+      }
     }
   }
 };
