@@ -46,7 +46,8 @@ struct Dot {
 using S8S8 = PanelKernel<NeonQuadsOp<Dot>, 3, 8>;
 using ColumnsOp = NeonQuadsColumnsOp<Dot>;
 using S8S8RhsInPlace = PanelKernel<ColumnsOp, 2, 8, InPlaceRhs<ColumnsOp>>;
-using S8S8Narrow = NarrowPanelKernel<QuadsOp<SimdNeon, Dot, int8_t>, 6, 4, 4>;
+// By counts of instructions the wide tiles are better from two columns on.
+using S8S8Narrow = NarrowPanelKernel<QuadsOp<SimdNeon, Dot, int8_t>, 6, 4, 1>;
 using S8S8Op = NarrowBytesOp<NarrowSimdNeonDot, Dot, int8_t>;
 using U8U8Op = NarrowBytesOp<NarrowSimdNeonDot, Dot, uint8_t>;
 
@@ -62,7 +63,7 @@ constexpr Kernel kKernels[] = {
         "NeonDot_S8ByDepthS8_16x2x1", Family::k8x8, PackNeon_8_S8_1x1),
     NarrowByDepthKernel<U8U8Op, /*kMaxCols=*/2>::Entry(
         "NeonDot_U8ByDepthU8_16x2x1", Family::k8x8, PackNeon_8_U8_1x1),
-    S8S8Narrow::Entry("NeonDot_S8S8_16x4x4", Family::k8x8, PackNeon_8_S8_4x4,
+    S8S8Narrow::Entry("NeonDot_S8S8_16x1x4", Family::k8x8, PackNeon_8_S8_4x4,
                       PackNeon_8_S8_1x1),
     StoringColumns(S8S8RhsInPlace::Entry(
         "NeonDot_S8S8InPlace_8x8x4", Family::k8x8, PackNeon_8_S8_4x4, nullptr)),

@@ -301,7 +301,7 @@ TEST(SelectKernelTest, ArmPaths) {
       {kAllArm, Bytes(256, 256, 16), "NeonI8mm_S8S8_12x8x8"},
       // Packed before: with the wide kernels' panels.
       {"neon", WithCachedLhs(column(kI8, kI8)), "Neon_S8S8_4x2x16"},
-      {kDot, WithCachedLhs(column(kI8, kI8)), "NeonDot_S8S8_16x4x4"},
+      {kDot, WithCachedLhs(column(kI8, kI8)), "NeonDot_S8S8_16x1x4"},
       {kAllArm, WithCachedLhs(column(kI8, kI8)), "NeonI8mm_S8S8_12x8x8"},
       {kAllArm, WithCachedLhs(column(kF32, kF32)), "Neon_F32F32_16x2x1"},
       {kAllArm, InAnyOrder(column(kF32, kF32)),
