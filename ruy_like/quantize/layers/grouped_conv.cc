@@ -65,8 +65,7 @@ void GroupedConvolution::Plan() {
   const TensorShape& out = call_.output.shape;
   if (weights == nullptr || layer_.packed->groups() == 1 ||
       layer_.packed->params()[0].zero_point != 0 || kernels_ == nullptr ||
-      !Is8Bit(layer_.out) || ElementCount(out) == 0 ||
-      in.channels == 0) {
+      !Is8Bit(layer_.out) || ElementCount(out) == 0 || in.channels == 0) {
     return;
   }
   const std::ptrdiff_t groups = layer_.packed->groups();
