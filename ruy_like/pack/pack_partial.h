@@ -162,10 +162,10 @@ struct PackRegisters : Simd {
     constexpr int kBytes = 4 * F::kWidth;
     for (int q = 0; q < 4; ++q) {
       if constexpr (kWidened) {
-        Reg wide[2];
-        WidenHalves<F>(quads[q], wide);
-        StorePanelQuads<F>(dst + 2 * q * kBytes, wide[0], false);
-        StorePanelQuads<F>(dst + (2 * q + 1) * kBytes, wide[1], q == 3);
+        StorePanelQuads<F>(dst + 2 * q * kBytes, WidenHalf<F, 0>(quads[q]),
+                           false);
+        StorePanelQuads<F>(dst + (2 * q + 1) * kBytes,
+                           WidenHalf<F, 1>(quads[q]), q == 3);
       } else if constexpr (kPairs) {
         static_assert(F::kWidth == kColumns, "");
         // Depth 0, 1 of all columns, then depth 2, 3 of all columns.
@@ -179,18 +179,17 @@ struct PackRegisters : Simd {
   }
 
  private:
-  // The lower and the upper halves of quads, as quads.
-  template <typename F>
-  RUY_LIKE_ALWAYS_INLINE static void WidenHalves(Reg quads, Reg (&wide)[2]) {
+  // The lower (0) or the upper (1) halves of quads, as quads.
+  template <typename F, int kHalf>
+  RUY_LIKE_ALWAYS_INLINE static Reg WidenHalf(Reg quads) {
     if constexpr (F::Packed::kWidensFloats) {
       typename Simd::Float halves[2];
       Simd::template WidenPairs<F::Packed::kSource>(Simd::AsFloat(quads),
                                                     halves);
-      wide[0] = Simd::BitsOf(halves[0]);
-      wide[1] = Simd::BitsOf(halves[1]);
+      return Simd::BitsOf(halves[kHalf]);
     } else {
-      wide[0] = F::V::WidenLowPair(quads);
-      wide[1] = F::V::WidenHighPair(quads);
+      return kHalf == 0 ? F::V::WidenLowPair(quads)
+                        : F::V::WidenHighPair(quads);
     }
   }
   // Writes the quads of a panel. Except for the block's last register it may
