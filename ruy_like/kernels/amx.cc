@@ -105,10 +105,8 @@ constexpr Kernel kKernels[] = {
               RunAvx512Vnni_S8U8_48x8x4),
     GroupTiles("Amx_G4W8S8_64x32x8", kPackedCodes4, PackNibbles<WidenNibbles>),
     GroupTiles("Amx_G8S8_64x32x8", kPackedCodes8, nullptr),
-    GroupTiles("Amx_T4W8S8_64x32x8", kPackedTable4,
-               PackByTable<X86GroupOps, 4>),
-    GroupTiles("Amx_T2W8S8_64x32x8", kPackedTable2,
-               PackByTable<X86GroupOps, 2>),
+    GroupTiles("Amx_T4W8S8_64x32x8", kPackedTable4, PackByTable<X86Lookup<4>>),
+    GroupTiles("Amx_T2W8S8_64x32x8", kPackedTable2, PackByTable<X86Lookup<2>>),
 };
 
 }  // namespace

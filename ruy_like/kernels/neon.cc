@@ -93,9 +93,9 @@ constexpr Kernel kKernels[] = {
     GroupEntry<NeonGroupOps, NeonStreamForm<NeonByTable<NeonWidenHalves, 2>>>(
         "Neon_T2S8_16x2x16", kPackedTable2, nullptr, 12, /*max_cols=*/4),
     GroupEntry<NeonGroupOps, NeonTileForm<NeonWidenDot, 2>>(
-        "Neon_T4W8S8_16x2x8", kPackedTable4, PackByTable<NeonGroupOps, 4>, 12),
+        "Neon_T4W8S8_16x2x8", kPackedTable4, PackByTable<NeonLookup<4>>, 12),
     GroupEntry<NeonGroupOps, NeonTileForm<NeonWidenDot, 2>>(
-        "Neon_T2W8S8_16x2x8", kPackedTable2, PackByTable<NeonGroupOps, 2>, 12),
+        "Neon_T2W8S8_16x2x8", kPackedTable2, PackByTable<NeonLookup<2>>, 12),
 };
 
 }  // namespace

@@ -86,11 +86,9 @@ constexpr Kernel kKernels[] = {
     GroupEntry<NeonGroupOps, NeonStreamForm<NeonByTable<NeonSdotNibbles, 2>>>(
         "NeonDot_T2S8_16x2x16", kPackedTable2, nullptr, 40, /*max_cols=*/4),
     GroupEntry<NeonGroupOps, NeonTileForm<NeonSdot, 4>>(
-        "NeonDot_T4W8S8_16x4x8", kPackedTable4, PackByTable<NeonGroupOps, 4>,
-        40),
+        "NeonDot_T4W8S8_16x4x8", kPackedTable4, PackByTable<NeonLookup<4>>, 40),
     GroupEntry<NeonGroupOps, NeonTileForm<NeonSdot, 4>>(
-        "NeonDot_T2W8S8_16x4x8", kPackedTable2, PackByTable<NeonGroupOps, 2>,
-        40),
+        "NeonDot_T2W8S8_16x4x8", kPackedTable2, PackByTable<NeonLookup<2>>, 40),
 };
 
 }  // namespace

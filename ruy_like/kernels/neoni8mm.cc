@@ -41,11 +41,11 @@ constexpr Kernel kKernels[] = {
     GroupEntry<NeonGroupOps, NeonStreamForm<NeonByTable<NeonSdotNibbles, 2>>>(
         "NeonI8mm_T2S8_16x2x16", kPackedTable2, nullptr, 40, /*max_cols=*/2),
     GroupEntry<NeonGroupOps, NeonTileForm<NeonSquaresDot, 6>>(
-        "NeonI8mm_T4W8S8_16x6x8", kPackedTable4, PackByTable<NeonRowPairs, 4>,
-        80),
+        "NeonI8mm_T4W8S8_16x6x8", kPackedTable4,
+        PackByTable<NeonLookup<4>, NeonRowPairs>, 80),
     GroupEntry<NeonGroupOps, NeonTileForm<NeonSquaresDot, 6>>(
-        "NeonI8mm_T2W8S8_16x6x8", kPackedTable2, PackByTable<NeonRowPairs, 2>,
-        80),
+        "NeonI8mm_T2W8S8_16x6x8", kPackedTable2,
+        PackByTable<NeonLookup<2>, NeonRowPairs>, 80),
 };
 
 }  // namespace

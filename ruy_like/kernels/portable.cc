@@ -382,10 +382,10 @@ constexpr Kernel kKernels[] = {
     GroupEntry<PortableGroupOps, PortableForm<PortableDot>>(
         "Portable_G8S8_16x2x8", kPackedCodes8, nullptr, 2),
     GroupEntry<PortableGroupOps, PortableForm<PortableDot>>(
-        "Portable_T4W8S8_16x2x8", kPackedTable4, PackByTable<PlainLookup, 4>,
+        "Portable_T4W8S8_16x2x8", kPackedTable4, PackByTable<PortableLookup<4>>,
         2),
     GroupEntry<PortableGroupOps, PortableForm<PortableDot>>(
-        "Portable_T2W8S8_16x2x8", kPackedTable2, PackByTable<PlainLookup, 2>,
+        "Portable_T2W8S8_16x2x8", kPackedTable2, PackByTable<PortableLookup<2>>,
         2),
 };
 

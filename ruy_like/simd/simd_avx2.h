@@ -44,6 +44,16 @@ struct Simd256 {
   static RUY_LIKE_ALWAYS_INLINE Int HighIfNegative8(Int x, Int low, Int high) {
     return _mm256_blendv_epi8(low, high, x);
   }
+  // Bytes of x, negated where those of `signs` are negative; any number where
+  // they are 0.
+  static RUY_LIKE_ALWAYS_INLINE Int NegateIfNegative8(Int signs, Int x) {
+    return _mm256_sign_epi8(x, signs);
+  }
+  // Bytes, widened to lanes.
+  static RUY_LIKE_ALWAYS_INLINE Int LoadTo32(const uint8_t* p) {
+    return _mm256_cvtepu8_epi32(
+        _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+  }
 
 #define RUY_LIKE_MM(name) _mm256_##name
 #include "ruy_like/simd/simd_x86_members.inc"

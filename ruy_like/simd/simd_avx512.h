@@ -44,6 +44,16 @@ struct Simd512 {
   static RUY_LIKE_ALWAYS_INLINE Int HighIfNegative8(Int x, Int low, Int high) {
     return _mm512_mask_blend_epi8(_mm512_movepi8_mask(x), low, high);
   }
+  // Bytes of x, negated where those of `signs` are negative; any number where
+  // they are 0.
+  static RUY_LIKE_ALWAYS_INLINE Int NegateIfNegative8(Int signs, Int x) {
+    return _mm512_mask_sub_epi8(x, _mm512_movepi8_mask(signs), Zero(), x);
+  }
+  // Bytes, widened to lanes.
+  static RUY_LIKE_ALWAYS_INLINE Int LoadTo32(const uint8_t* p) {
+    return _mm512_cvtepu8_epi32(
+        _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  }
 
 #define RUY_LIKE_MM(name) _mm512_##name
 #include "ruy_like/simd/simd_x86_members.inc"

@@ -53,6 +53,13 @@ struct SimdNeon : SimdVectors<SimdNeon, int32x4_t, float32x4_t> {
     }
     return vcombine_s32(low, high);
   }
+  // Bytes, widened to lanes.
+  static RUY_LIKE_ALWAYS_INLINE Int LoadTo32(const uint8_t* p) {
+    uint32_t bytes;
+    __builtin_memcpy(&bytes, p, sizeof(bytes));
+    const uint16x8_t words = vmovl_u8(vreinterpret_u8_u32(vdup_n_u32(bytes)));
+    return vreinterpretq_s32_u32(vmovl_u16(vget_low_u16(words)));
+  }
   RUY_LIKE_BINARY(Int, Add, vaddq_s32)
   RUY_LIKE_BINARY(Int, Sub, vsubq_s32)
   RUY_LIKE_BINARY(Int, Mul, vmulq_s32)

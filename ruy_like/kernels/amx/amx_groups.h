@@ -134,7 +134,7 @@ struct BlockGroup {
 template <int kPanels>
 struct GroupAdder {
   typedef Simd512 V;
-  typedef RowLanes<X86GroupForm<V>> Lanes;
+  typedef RowLanes<GroupForm<V, X86Dot<V>>> Lanes;
   static constexpr int kRows = kPanels * kGroupPanelRows;
   // The group's, of the block's rows.
   alignas(64) float scales[kRows];
@@ -371,10 +371,8 @@ RUY_LIKE_NOINLINE void StoreNoGroups(const GroupTileArgs& args) {
 }
 
 // Multiplies panels of bytes, widened from 4 bits or packed.
-struct AmxGroupForm : X86GroupForm<Simd512> {
-  typedef X86Dot<Simd512> Codes;  // for its kActivationBytes
-  static constexpr bool kReadsApart = false;
-  static constexpr int kMaxCols = kGroupMaxCols;
+struct AmxGroupForm : GroupForm<Simd512, X86Dot<Simd512>, kGroupMaxCols> {
+  static constexpr bool kInterleavesColumns = false;
   static constexpr int Panels(int /*cols*/) {
     return kGroupMaxRows / kGroupPanelRows;
   }

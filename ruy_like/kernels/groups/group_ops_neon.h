@@ -120,6 +120,10 @@ struct NeonByTable : Base {
   }
 };
 
+// PackByTable's Codes.
+template <int kBits>
+using NeonLookup = NeonByTable<NeonWidenHalves, kBits>;
+
 // Codes of 8 bits as they are packed: their top bits are flipped here, while
 // they are widened where that is done.
 template <class Dot>
@@ -129,61 +133,24 @@ struct NeonFlippedBytes : Dot {
   }
 };
 
-struct NeonGroupForm {
-  typedef SimdNeon Simd;
-  static constexpr bool kInterleavesColumns = true;
-  static constexpr int Panels(int /*cols*/) { return 1; }
-  static RUY_LIKE_ALWAYS_INLINE int32x4_t LoadBytes(const uint8_t* p) {
-    uint32_t bytes;
-    __builtin_memcpy(&bytes, p, sizeof(bytes));
-    const uint16x8_t words = vmovl_u8(vreinterpret_u8_u32(vdup_n_u32(bytes)));
-    return vreinterpretq_s32_u32(vmovl_u16(vget_low_u16(words)));
-  }
-};
-
 template <class CodesT>
-struct NeonStreamForm : NeonGroupForm {
-  typedef CodesT Codes;
-  typedef CodesT OneColumnCodes;
+struct NeonStreamForm : GroupForm<SimdNeon, CodesT> {
   static constexpr bool kReadsApart = true;
   static constexpr bool kIsSigned = CodesT::kParts == 2 || CodesT::kByTable;
   static constexpr bool kFloatsInRegisters = true;
-  static constexpr int kMaxCols = 2;
   static constexpr bool Prefetches(int /*cols*/) { return CodesT::kParts == 1; }
 };
 
 // Float sums stay in L1: the integer ones and the weights fill the registers.
 template <class CodesT, int kCols>
-struct NeonTileForm : NeonGroupForm {
-  static constexpr bool kReadsApart = false;
+struct NeonTileForm : GroupForm<SimdNeon, CodesT, kCols> {
   static constexpr bool kIsSigned = true;
-  typedef CodesT Codes;
-  typedef CodesT OneColumnCodes;
-  static constexpr bool kFloatsInRegisters = false;
-  static constexpr int kMaxCols = kCols;
-  static constexpr bool Prefetches(int /*cols*/) { return false; }
 };
 
 // For PackActivations.
 struct NeonGroupOps : PlainGroupStarts {
   static constexpr PackFn* kCopyInt8 = PackNeon_8_S8_1x1;
   static constexpr PackFn* kCopyFloats = PackNeon_F32_F32_1x1;
-  template <int kBits, int kShift>
-  static RUY_LIKE_ALWAYS_INLINE void LookUp(const uint8_t* codes,
-                                            const uint8_t* table,
-                                            uint8_t* values) {
-    const uint8x16_t of_codes = vld1q_u8(table);
-    RUY_LIKE_UNROLL
-    for (int i = 0; i < 64; i += 16) {
-      const uint8x16_t both = vld1q_u8(codes + i);
-      // Clang's vst1q_u8 is a macro, for which these commas are its own.
-      const uint8x16_t low = kernels::LookUp<kBits, kShift>(both, of_codes);
-      const uint8x16_t high =
-          kernels::LookUp<kBits, kShift + kBits>(both, of_codes);
-      vst1q_u8(values + i, low);
-      vst1q_u8(values + 64 + i, high);
-    }
-  }
 };
 
 }  // namespace

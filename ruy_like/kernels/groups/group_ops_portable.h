@@ -16,6 +16,7 @@ namespace {
 
 // Four lanes, in vectors of the compiler's.
 struct PortableSimd : SimdVectors<PortableSimd> {
+  static Int LoadTo32(const uint8_t* p) { return Int{p[0], p[1], p[2], p[3]}; }
   static RUY_LIKE_ALWAYS_INLINE Float MulAddFloat(Float a, Float b, Float c) {
     for (int i = 0; i < kLanes; ++i) c[i] = FusedMultiplyAdd(a[i], b[i], c[i]);
     return c;
@@ -75,22 +76,26 @@ struct PortableNibbles : HalvesOf<PortableDot> {
   }
 };
 
-template <class CodesT>
-struct PortableForm {
-  typedef PortableSimd Simd;
-  typedef CodesT Codes;
-  typedef CodesT OneColumnCodes;
-  static constexpr int kMaxCols = 2;
-  static constexpr bool kFloatsInRegisters = false;
-  static constexpr bool kReadsApart = false;
-  static constexpr bool kInterleavesColumns = true;
-  static constexpr bool kIsSigned = false;
-  static constexpr int Panels(int /*cols*/) { return 1; }
-  static constexpr bool Prefetches(int /*cols*/) { return false; }
-  static PortableSimd::Int LoadBytes(const uint8_t* p) {
-    return PortableSimd::Int{p[0], p[1], p[2], p[3]};
+// PackByTable's Codes.
+template <int kBits>
+struct PortableLookup : PortableNibbles {
+  static constexpr int kSteps = 4 / kBits;
+  static const uint8_t* LoadTable(const uint8_t* table) { return table; }
+  template <int kStep>
+  static Weights LoadWeights(const uint8_t* p, const uint8_t* table) {
+    constexpr int kMask = (1 << kBits) - 1;
+    Weights weights;
+    for (int i = 0; i < 4 * PortableSimd::kLanes; ++i) {
+      const int both = p[i] >> (2 * kBits * kStep);
+      weights.low.value[i] = table[both & kMask];
+      weights.high.value[i] = table[both >> kBits & kMask];
+    }
+    return weights;
   }
 };
+
+template <class CodesT>
+using PortableForm = GroupForm<PortableSimd, CodesT>;
 
 // For PackActivations.
 struct PortableGroupOps : PlainGroupStarts {

@@ -11,51 +11,11 @@
 #include "ruy_like/kernels/groups/group_tile.h"
 #include "ruy_like/pack/pack_routines.h"
 #include "ruy_like/simd/loops.h"
+#include "ruy_like/simd/simd_avx2.h"
 #include "ruy_like/simd/x86_intrinsics.h"
 
 namespace ruy_like::kernels {
 namespace {
-
-RUY_LIKE_ALWAYS_INLINE __m256i ShiftWordsRight(__m256i x, int count) {
-  return _mm256_srli_epi16(x, count);
-}
-RUY_LIKE_ALWAYS_INLINE __m256i LookUp(__m256i table, __m256i index) {
-  return _mm256_shuffle_epi8(table, index);
-}
-RUY_LIKE_ALWAYS_INLINE __m256i Magnitudes(__m256i x) {
-  return _mm256_abs_epi8(x);
-}
-// x, negated where `signs` is negative; any number where it is 0.
-RUY_LIKE_ALWAYS_INLINE __m256i NegatedWhere(__m256i signs, __m256i x) {
-  return _mm256_sign_epi8(x, signs);
-}
-RUY_LIKE_ALWAYS_INLINE void Repeat(__m128i x, __m256i* repeated) {
-  *repeated = _mm256_broadcastsi128_si256(x);
-}
-RUY_LIKE_ALWAYS_INLINE void WidenBytes(__m128i x, __m256i* widened) {
-  *widened = _mm256_cvtepu8_epi32(x);
-}
-#ifdef __AVX512F__
-RUY_LIKE_ALWAYS_INLINE __m512i ShiftWordsRight(__m512i x, int count) {
-  return _mm512_srli_epi16(x, count);
-}
-RUY_LIKE_ALWAYS_INLINE __m512i LookUp(__m512i table, __m512i index) {
-  return _mm512_shuffle_epi8(table, index);
-}
-RUY_LIKE_ALWAYS_INLINE __m512i Magnitudes(__m512i x) {
-  return _mm512_abs_epi8(x);
-}
-RUY_LIKE_ALWAYS_INLINE __m512i NegatedWhere(__m512i signs, __m512i x) {
-  return _mm512_mask_sub_epi8(x, _mm512_movepi8_mask(signs),
-                              _mm512_setzero_si512(), x);
-}
-RUY_LIKE_ALWAYS_INLINE void Repeat(__m128i x, __m512i* repeated) {
-  *repeated = _mm512_broadcast_i32x4(x);
-}
-RUY_LIKE_ALWAYS_INLINE void WidenBytes(__m128i x, __m512i* widened) {
-  *widened = _mm512_cvtepu8_epi32(x);
-}
-#endif
 
 // Bytes: a part is four codes of each row.
 template <class S>
@@ -97,7 +57,7 @@ struct X86Nibbles : HalvesOf<Dot> {
   static RUY_LIKE_ALWAYS_INLINE Weights LoadWeights(const uint8_t* p) {
     const typename S::Int both = X86Dot<S>::LoadWeights(p);
     return {S::And(both, S::Set8(0x0f)),
-            S::And(ShiftWordsRight(both, 4), S::Set8(0x0f))};
+            S::And(S::ShiftRight16(both, 4), S::Set8(0x0f))};
   }
 };
 // One accumulator for both halves.
@@ -172,7 +132,7 @@ struct MaddDot8 : HalvesOf<MaddDot16<S>> {
   static constexpr int kParts = X86Dot<S>::kParts;
   static RUY_LIKE_ALWAYS_INLINE Weights LoadWeights(const uint8_t* p) {
     const typename S::Int quads = X86Dot<S>::LoadWeights(p);
-    return {S::And(quads, S::Set16(0xff)), ShiftWordsRight(quads, 8)};
+    return {S::And(quads, S::Set16(0xff)), S::ShiftRight16(quads, 8)};
   }
 };
 
@@ -201,10 +161,11 @@ struct MaddSignedDot : X86Dot<S> {
   static constexpr int kMaxValue = 254;  // less the least one
   static RUY_LIKE_ALWAYS_INLINE void Step(Int& acc, Int values,
                                           Int activations) {
-    acc = S::Add(acc, S::MultiplyWords(
-                          S::MultiplyBytes(Magnitudes(activations),
-                                           NegatedWhere(activations, values)),
-                          S::Set16(1)));
+    acc = S::Add(
+        acc, S::MultiplyWords(
+                 S::MultiplyBytes(S::Magnitudes8(activations),
+                                  S::NegateIfNegative8(activations, values)),
+                 S::Set16(1)));
     S::HoldInRegister(acc);
   }
 };
@@ -227,9 +188,7 @@ struct X86ByTable : Base {
   static constexpr bool kByTable = true;
   static constexpr int kSteps = 4 / kBits;
   static RUY_LIKE_ALWAYS_INLINE Int LoadTable(const uint8_t* table) {
-    Int repeated;
-    Repeat(_mm_load_si128(reinterpret_cast<const __m128i*>(table)), &repeated);
-    return repeated;
+    return S::LoadEach16(table);
   }
   template <int kStep>
   static RUY_LIKE_ALWAYS_INLINE typename Base::Weights LoadWeights(
@@ -237,12 +196,17 @@ struct X86ByTable : Base {
     constexpr int kShift = 2 * kBits * kStep;
     const Int mask = S::Set8((1 << kBits) - 1);
     const Int codes = X86Dot<S>::LoadWeights(p);
-    const Int first = kShift == 0 ? codes : ShiftWordsRight(codes, kShift);
-    return {
-        LookUp(table, S::And(first, mask)),
-        LookUp(table, S::And(ShiftWordsRight(codes, kShift + kBits), mask))};
+    const Int first = kShift == 0 ? codes : S::ShiftRight16(codes, kShift);
+    return {S::LookUp16(table, S::And(first, mask)),
+            S::LookUp16(table,
+                        S::And(S::ShiftRight16(codes, kShift + kBits), mask))};
   }
 };
+
+// PackByTable's Codes, of 256 bits on all paths.
+template <int kBits>
+using X86Lookup =
+    X86ByTable<Simd256, X86Nibbles<Simd256, X86Dot<Simd256>>, kBits>;
 
 // VPSADBW adds up bytes, here with their top bits flipped: 128 more each.
 RUY_LIKE_ALWAYS_INLINE __m256i SumFlipped(const __m256i& values) {
@@ -313,35 +277,16 @@ RUY_LIKE_ALWAYS_INLINE void SetStartsOfFour(const int8_t* values,
   }
 }
 
-template <class S>
-struct X86GroupForm {
-  typedef S Simd;
-  static constexpr bool kInterleavesColumns = false;
-  static constexpr bool kIsSigned = false;
-  static RUY_LIKE_ALWAYS_INLINE typename S::Int LoadBytes(const uint8_t* p) {
-    typename S::Int widened;
-    if constexpr (S::kLanes == 16) {
-      WidenBytes(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)),
-                 &widened);
-    } else {
-      WidenBytes(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)),
-                 &widened);
-    }
-    return widened;
-  }
-};
-
-// Codes as they are packed, for few columns. kSigned: they are signed.
+// Codes as they are packed, for few columns; one panel by 8 columns is slower
+// than two by 4 (doc/tuning.md). kSigned: they are signed.
 template <class S, class CodesT, class OneColumnCodesT, bool kSigned = false>
-struct X86StreamForm : X86GroupForm<S> {
-  static constexpr bool kIsSigned = kSigned;
-  typedef CodesT Codes;
+struct X86StreamForm : GroupForm<S, CodesT, S::kLanes == 16 ? 6 : 4> {
   typedef OneColumnCodesT OneColumnCodes;
+  static constexpr bool kInterleavesColumns = false;
+  static constexpr bool kIsSigned = kSigned;
   static constexpr bool kIsBytes = CodesT::kParts == 2;
   static constexpr bool kFloatsInRegisters = true;
   static constexpr bool kReadsApart = true;
-  // One panel by 8 columns is slower than two by 4 (doc/tuning.md).
-  static constexpr int kMaxCols = S::kLanes == 16 ? 6 : 4;
   static constexpr int Panels(int cols) {
     return kIsBytes && cols == 1 ? 2
            : S::kLanes == 16     ? (cols <= 2 ? 4 : 2)
@@ -357,42 +302,18 @@ struct X86StreamForm : X86GroupForm<S> {
 // Codes in bytes. 512-bit tiles hold their float sums in registers, 256-bit
 // ones can not.
 template <class S, class CodesT, int kPanels, int kCols>
-struct X86TileForm : X86GroupForm<S> {
-  typedef CodesT Codes;
-  typedef CodesT OneColumnCodes;
+struct X86TileForm : GroupForm<S, CodesT, kCols> {
+  static constexpr bool kInterleavesColumns = false;
   static constexpr bool kFloatsInRegisters = S::kLanes == 16;
-  static constexpr bool kReadsApart = false;
-  static constexpr int kMaxCols = kCols;
   static constexpr int Panels(int /*cols*/) { return kPanels; }
   // AVX-512-VNNI is no faster with it (doc/tuning.md), AVX-VNNI not measured.
-  static constexpr bool kPrefetches = !CodesT::kHasVnni;
-  static constexpr bool Prefetches(int /*cols*/) { return kPrefetches; }
+  static constexpr bool Prefetches(int /*cols*/) { return !CodesT::kHasVnni; }
 };
 
 // For PackActivations.
 struct X86GroupOps {
   static constexpr PackFn* kCopyInt8 = PackAvx2_8_S8_1x1;
   static constexpr PackFn* kCopyFloats = PackAvx2_F32_F32_1x1;
-  template <int kBits, int kShift>
-  static RUY_LIKE_ALWAYS_INLINE void LookUp(const uint8_t* codes,
-                                            const uint8_t* table,
-                                            uint8_t* values) {
-    const __m256i of_codes = _mm256_broadcastsi128_si256(
-        _mm_load_si128(reinterpret_cast<const __m128i*>(table)));
-    const __m256i mask = _mm256_set1_epi8((1 << kBits) - 1);
-    RUY_LIKE_UNROLL
-    for (int i = 0; i < 64; i += 32) {
-      const __m256i both =
-          _mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes + i));
-      RUY_LIKE_UNROLL
-      for (int half = 0; half < 2; ++half) {
-        const __m256i index = _mm256_and_si256(
-            ShiftWordsRight(both, kShift + half * kBits), mask);
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(values + 64 * half + i),
-                            _mm256_shuffle_epi8(of_codes, index));
-      }
-    }
-  }
   static RUY_LIKE_ALWAYS_INLINE void SetStarts(const int8_t* values,
                                                ptrdiff_t col_stride, int cols,
                                                ptrdiff_t n, int32_t factor,
@@ -440,14 +361,14 @@ struct MaddGroupKernels {
                                 kStreamCols),
       GroupEntry<Ops, StreamSigned4>("T4M8", kPackedTable4, nullptr, kMacsPerNs,
                                      /*max_cols=*/12),
-      GroupEntry<Ops, TileWords>("T4W8S8", kPackedTable4, PackByTable<Ops, 4>,
-                                 kMacsPerNs),
-      GroupEntry<Ops, TileWords>("T2W8S8", kPackedTable2, PackByTable<Ops, 2>,
-                                 kMacsPerNs),
-      GroupEntry<Ops, Tile8>("T4W8W16", kPackedTable4, PackByTable<Ops, 4>,
-                             kMacsPerNs),
-      GroupEntry<Ops, Tile8>("T2W8W16", kPackedTable2, PackByTable<Ops, 2>,
-                             kMacsPerNs),
+      GroupEntry<Ops, TileWords>("T4W8S8", kPackedTable4,
+                                 PackByTable<X86Lookup<4>>, kMacsPerNs),
+      GroupEntry<Ops, TileWords>("T2W8S8", kPackedTable2,
+                                 PackByTable<X86Lookup<2>>, kMacsPerNs),
+      GroupEntry<Ops, Tile8>("T4W8W16", kPackedTable4,
+                             PackByTable<X86Lookup<4>>, kMacsPerNs),
+      GroupEntry<Ops, Tile8>("T2W8W16", kPackedTable2,
+                             PackByTable<X86Lookup<2>>, kMacsPerNs),
   };
 };
 
@@ -482,9 +403,9 @@ struct VnniGroupKernels {
                                 /*max_cols=*/128),
       GroupEntry<Ops, StreamT2>("T2S8", kPackedTable2, nullptr, kMacsPerNs,
                                 /*max_cols=*/128),
-      GroupEntry<Ops, Tile>("T4W8S8", kPackedTable4, PackByTable<Ops, 4>,
+      GroupEntry<Ops, Tile>("T4W8S8", kPackedTable4, PackByTable<X86Lookup<4>>,
                             kMacsPerNs),
-      GroupEntry<Ops, Tile>("T2W8S8", kPackedTable2, PackByTable<Ops, 2>,
+      GroupEntry<Ops, Tile>("T2W8S8", kPackedTable2, PackByTable<X86Lookup<2>>,
                             kMacsPerNs),
   };
 };

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <type_traits>
+
 #include "ruy_like/float16.h"
 #include "ruy_like/kernels/groups/group_args.h"
 #include "ruy_like/pack/pack.h"
@@ -83,36 +85,39 @@ static void PackNibbles(const PackArgs* args) {
   }
 }
 
-// A member of Ops where nothing is faster: a step of a panel, of codes that are
-// in bits kShift on, and kBits further those of its second half.
-struct PlainLookup {
-  template <int kBits, int kShift>
-  static RUY_LIKE_ALWAYS_INLINE void LookUp(const uint8_t* codes,
-                                            const uint8_t* table,
-                                            uint8_t* values) {
-    for (int i = 0; i < 64; ++i) {
-      const int both = codes[i] >> kShift;
-      values[i] = table[both & ((1 << kBits) - 1)];
-      values[64 + i] = table[both >> kBits & ((1 << kBits) - 1)];
-    }
+// The order of widened codes: four values of all rows, then their next four.
+struct HalvesApart {
+  template <class Vector>
+  static RUY_LIKE_ALWAYS_INLINE void Store(const Vector& low,
+                                           const Vector& high, int at,
+                                           uint8_t* step) {
+    __builtin_memcpy(step + at, &low, sizeof(low));
+    __builtin_memcpy(step + 64 + at, &high, sizeof(high));
   }
 };
 
-template <class Ops, int kBits>
+// Steps of panels whose values a table has, by Codes (group_sums.h) of halves.
+template <class Codes, class Order = HalvesApart>
 static void PackByTable(const PackArgs* args) {
-  const ptrdiff_t bytes = (args->width + kGroupPanelRows - 1) /
-                          kGroupPanelRows * kGroupPanelRows *
-                          args->padded_depth * kBits / 8;
+  constexpr int kVectorBytes = sizeof(typename Codes::Weights) / 2;
+  const auto table = Codes::LoadTable(args->groups->table);
   const uint8_t* codes = static_cast<const uint8_t*>(args->src);
-  const uint8_t* const end = codes + bytes;
+  const uint8_t* const end =
+      codes + (args->width + kGroupPanelRows - 1) / kGroupPanelRows *
+                  kGroupPanelRows * args->padded_depth / (2 * Codes::kSteps);
   uint8_t* to = static_cast<uint8_t*>(args->dst);
-  for (; codes < end; codes += 64) {
-    Ops::template LookUp<kBits, 0>(codes, args->groups->table, to);
-    to += kGroupPanelRows * kGroupStepDepth;
-    if constexpr (kBits == 2) {
-      Ops::template LookUp<kBits, 4>(codes, args->groups->table, to);
-      to += kGroupPanelRows * kGroupStepDepth;
+  const auto look_up = [&](auto step) {
+    RUY_LIKE_UNROLL
+    for (int i = 0; i < 64; i += kVectorBytes) {
+      const auto values =
+          Codes::template LoadWeights<decltype(step)::value>(codes + i, table);
+      Order::Store(values.low, values.high, i, to);
     }
+    to += kGroupPanelRows * kGroupStepDepth;
+  };
+  for (; codes < end; codes += 64) {
+    look_up(std::integral_constant<int, 0>());
+    if constexpr (Codes::kSteps == 2) look_up(std::integral_constant<int, 1>());
   }
 }
 

@@ -128,7 +128,7 @@ struct RowLanes {
   typedef typename Simd::Int Int;
   typedef typename Simd::Float Float;
   static RUY_LIKE_ALWAYS_INLINE Int OfRows(const uint8_t* rows) {
-    return Form::LoadBytes(rows);
+    return Simd::LoadTo32(rows);
   }
   static RUY_LIKE_ALWAYS_INLINE Float OfColumns(const float* columns, int c) {
     return Simd::SetFloat(columns[c]);

@@ -139,14 +139,18 @@ struct GroupSums<Form, kCols, NeonSquaresDot> {
   }
 };
 
-// Joins four values of four rows with their next four: eight of each row.
-RUY_LIKE_ALWAYS_INLINE void StoreRowPairs(uint8x16_t first, uint8x16_t second,
-                                          uint8_t* to) {
-  const uint32x4_t low = vreinterpretq_u32_u8(first);
-  const uint32x4_t high = vreinterpretq_u32_u8(second);
-  vst1q_u8(to, vreinterpretq_u8_u32(vzip1q_u32(low, high)));
-  vst1q_u8(to + 16, vreinterpretq_u8_u32(vzip2q_u32(low, high)));
-}
+// The order of widened codes: four values of four rows are joined with their
+// next four to eight of each row.
+struct NeonRowPairs {
+  template <class Vector>
+  static RUY_LIKE_ALWAYS_INLINE void Store(Vector first, Vector second, int at,
+                                           uint8_t* step) {
+    const uint32x4_t low = reinterpret_cast<uint32x4_t>(first);
+    const uint32x4_t high = reinterpret_cast<uint32x4_t>(second);
+    vst1q_u8(step + 2 * at, vreinterpretq_u8_u32(vzip1q_u32(low, high)));
+    vst1q_u8(step + 2 * at + 16, vreinterpretq_u8_u32(vzip2q_u32(low, high)));
+  }
+};
 
 static void WidenNibblesOfRowPairs(const uint8_t* codes, ptrdiff_t steps,
                                    const uint8_t* shifts, uint8_t* widened) {
@@ -156,43 +160,25 @@ static void WidenNibblesOfRowPairs(const uint8_t* codes, ptrdiff_t steps,
   }
   for (ptrdiff_t step = 0; step < steps; ++step) {
     RUY_LIKE_UNROLL
-    for (int quad = 0; quad < 4; ++quad) {
-      const uint8x16_t both = vld1q_u8(codes + 16 * quad);
-      const uint8x16_t added = vld1q_u8(shift + 16 * quad);
-      StoreRowPairs(vaddq_u8(vandq_u8(both, vdupq_n_u8(15)), added),
-                    vaddq_u8(vshrq_n_u8(both, 4), added), widened + 32 * quad);
+    for (int i = 0; i < 64; i += 16) {
+      const uint8x16_t both = vld1q_u8(codes + i);
+      const uint8x16_t added = vld1q_u8(shift + i);
+      NeonRowPairs::Store(vaddq_u8(vandq_u8(both, vdupq_n_u8(15)), added),
+                          vaddq_u8(vshrq_n_u8(both, 4), added), i, widened);
     }
     codes += 64;
     widened += 128;
   }
 }
 
-// PackByTable's Ops for row pairs.
-struct NeonRowPairs {
-  template <int kBits, int kShift>
-  static RUY_LIKE_ALWAYS_INLINE void LookUp(const uint8_t* codes,
-                                            const uint8_t* table,
-                                            uint8_t* values) {
-    const uint8x16_t of_codes = vld1q_u8(table);
-    RUY_LIKE_UNROLL
-    for (int quad = 0; quad < 4; ++quad) {
-      const uint8x16_t both = vld1q_u8(codes + 16 * quad);
-      StoreRowPairs(kernels::LookUp<kBits, kShift>(both, of_codes),
-                    kernels::LookUp<kBits, kShift + kBits>(both, of_codes),
-                    values + 32 * quad);
-    }
-  }
-};
-
 static void MakeRowPairsSigned(const uint8_t* codes, ptrdiff_t steps,
                                uint8_t* widened) {
-  const uint8x16_t sign = vdupq_n_u8(0x80);
+  typedef NeonFlippedBytes<NeonDotBase> Codes;
   for (ptrdiff_t step = 0; step < steps; ++step) {
     RUY_LIKE_UNROLL
-    for (int quad = 0; quad < 4; ++quad) {
-      StoreRowPairs(veorq_u8(vld1q_u8(codes + 16 * quad), sign),
-                    veorq_u8(vld1q_u8(codes + 64 + 16 * quad), sign),
-                    widened + 32 * quad);
+    for (int i = 0; i < 64; i += 16) {
+      NeonRowPairs::Store(Codes::LoadWeights(codes + i),
+                          Codes::LoadWeights(codes + 64 + i), i, widened);
     }
     codes += 128;
     widened += 128;

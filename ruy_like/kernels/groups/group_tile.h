@@ -14,7 +14,6 @@
 //   kReadsApart    whether panels that come from memory are read far apart
 //   kInterleavesColumns     whether panels of columns are interleaved
 //   kIsSigned      codes are signed bytes
-//   LoadBytes(p)   kLanes bytes, as a vector of integers
 //
 // and what group_sums.h asks of Codes.
 //
@@ -34,6 +33,21 @@
 
 namespace ruy_like::kernels {
 namespace {
+
+// A Form as far as it says nothing else.
+template <class S, class CodesT, int kCols = 2>
+struct GroupForm {
+  typedef S Simd;
+  typedef CodesT Codes;
+  typedef CodesT OneColumnCodes;
+  static constexpr int kMaxCols = kCols;
+  static constexpr int Panels(int /*cols*/) { return 1; }
+  static constexpr bool kFloatsInRegisters = false;
+  static constexpr bool Prefetches(int /*cols*/) { return false; }
+  static constexpr bool kReadsApart = false;
+  static constexpr bool kInterleavesColumns = true;
+  static constexpr bool kIsSigned = false;
+};
 
 template <class Form, int kCols, GroupKind kKind>
 struct GroupTile {

@@ -21,16 +21,10 @@ namespace {
 
 // Base of NEON's integer operations: kDepth elements a step.
 template <typename Element, int kDepth>
-struct NeonIntOp : BroadcastOp {
-  typedef SimdNeon Simd;
+struct NeonIntOp : IntOp<SimdNeon> {
   typedef Element Lhs;
   typedef Element Rhs;
-  typedef int32_t Accum;
-  typedef int32x4_t Vector;
-  typedef int32x4_t LhsVector;
   typedef NeonIntEpilogue Epilogue;
-  static constexpr ValueRange kLhsRange = ValueRange::kFull;
-  static constexpr ValueRange kRhsRange = ValueRange::kFull;
   static constexpr bool kFinishesTiles = true;
   static constexpr bool kPointsToLhsPanels = !RUY_LIKE_NEON_64;
   static constexpr int kDotWidth = kDepth;
