@@ -53,7 +53,16 @@ RUY_LIKE_NOINLINE typename F::V::Reg PackEdgeColumns(
   alignas(64) char tile[F::V::kColumns * 16];
   ZeroFrom(tile, 16 * columns, 16 * F::kWidth);
   const Columns<F::kWidth> tile_columns(tile, 16);
+  const ptrdiff_t all_bytes = bytes;
   for (; bytes > 0; bytes -= 16) {
+    // PackDepthContiguous() says where blocks overlap.
+    if (F::kDotWidth == 1 && bytes < 16 && all_bytes > 16) {
+      const ptrdiff_t back = 16 - bytes;
+      src -= back;
+      dst -= back / F::kSrcBytes * F::kWidth * F::kPackedBytes;
+      room += back / F::kSrcBytes * F::kWidth * F::kPackedBytes;
+      bytes = 16;
+    }
     const int count = Min(bytes, 16);
     for (int w = 0; w < columns; ++w) {
       F::V::template CopyPadded<16>(tile + 16 * w, src + w * stride, count);
@@ -88,18 +97,23 @@ void PackDepthContiguous(const PackArgs* args, const Transform<F>& transform) {
     if (whole > 0) {
       sums = PackColumns<F>(src, stride, 16 * whole, transform, dst);
     }
-    if (F::kDotWidth == 1 && whole > 0) {
+    const ptrdiff_t left = depth_bytes - 16 * whole;
+    if (left > 0 && F::kDotWidth == 1) {
       // Depth positions are rows of a panel: the last block is made again, up
       // to the end.
-      written = args->depth * F::kWidth * F::kPackedBytes;
-      if (16 * whole < depth_bytes) {
+      const ptrdiff_t end = args->depth * F::kWidth * F::kPackedBytes;
+      if (whole > 0) {
         PackColumns<F>(src + depth_bytes - 16, stride, 16, transform,
-                       dst + written - F::kBlockBytes);
+                       dst + end - F::kBlockBytes);
+      } else {
+        PackEdgeColumns<F>(src, stride, left, count, transform, sums, dst,
+                           panel_bytes);
       }
-    } else if (16 * whole < depth_bytes) {
-      sums = PackEdgeColumns<F>(src + 16 * whole, stride,
-                                depth_bytes - 16 * whole, count, transform,
-                                sums, dst + written, panel_bytes - written);
+      written = end;
+    } else if (left > 0) {
+      sums =
+          PackEdgeColumns<F>(src + 16 * whole, stride, left, count, transform,
+                             sums, dst + written, panel_bytes - written);
       written = (depth_bytes + 15) / 16 * F::kBlockBytes;
     }
     ZeroFrom(dst, written, panel_bytes);
