@@ -19,6 +19,7 @@
 
 #include "ruy_like/base/allocator.h"
 #include "ruy_like/base/checksum.h"
+#include "ruy_like/machine/cpu_features.h"
 #include "ruy_like/mul_plan.h"
 #include "ruy_like/registry/registry.h"
 #include "test/support/group_problem.h"
@@ -66,6 +67,20 @@ TEST_P(GroupMulTest, EdgesOfCopiedActivations) {
         CheckGroupProduct({17, depth, cols}, ++seed, {&context_});
         if (HasFatalFailure()) return;
       }
+    }
+  }
+}
+
+// Weights that L2 does not hold, whose panels are read far apart: a number of
+// panels that fills no round of them, and fewer panels than a round has.
+TEST_P(GroupMulTest, WeightsFromMemory) {
+  std::uint64_t seed = 3000;
+  for (const std::ptrdiff_t rows : {17, 143}) {
+    const std::ptrdiff_t depth = 2 * DetectedCacheSizes().l2_bytes / rows + 1;
+    for (const std::ptrdiff_t cols : {1, 2, 3, 4, 6}) {
+      if (++seed % kThinning != 0) continue;
+      CheckGroupProduct({rows, depth, cols}, seed, {&context_});
+      if (HasFatalFailure()) return;
     }
   }
 }

@@ -217,7 +217,7 @@ void Product::InitGroups() {
   groups_.zero_excess = shape.ValuesAreInt8() ? kAddedToInt8 - added : 0;
   groups_.table = group_packing_.table;
   groups_.word_steps = kernels::WordStepsOf(shape.by_table ? shape.table_span
-                                            : weights.zeros != nullptr
+                                            : widens_nibbles && weights.zeros
                                                 ? kernels::kGroupGreatestShifted
                                                 : 15);
   groups_.row_sums = params_.row_sums;

@@ -137,7 +137,7 @@ template <class CodesT>
 struct NeonStreamForm : GroupForm<SimdNeon, CodesT> {
   static constexpr bool kReadsApart = true;
   static constexpr bool kIsSigned = CodesT::kParts == 2 || CodesT::kByTable;
-  static constexpr bool kFloatsInRegisters = true;
+  static constexpr bool FloatsInRegisters(int /*cols*/) { return true; }
   static constexpr bool Prefetches(int /*cols*/) { return CodesT::kParts == 1; }
 };
 

@@ -136,21 +136,8 @@ struct MaddDot8 : HalvesOf<MaddDot16<S>> {
   }
 };
 
-// Four products of values of at most kMaxValue fit 16 bits.
 template <class S>
-struct MaddNibbles : X86Nibbles<S, X86Dot<S>> {
-  typedef typename S::Int Int;
-  static constexpr int kMaxValue = 63;
-  template <class Weights, class Activations>
-  static RUY_LIKE_ALWAYS_INLINE void Step(Int& acc, const Weights& weights,
-                                          const Activations& activations) {
-    const Int words =
-        S::Add16(S::MultiplyBytes(weights.low, activations.low),
-                 S::MultiplyBytes(weights.high, activations.high));
-    acc = S::Add(acc, S::MultiplyWords(words, S::Set16(1)));
-    S::HoldInRegister(acc);
-  }
-};
+using MaddNibbles = X86Nibbles<S, MaddWords<S>>;
 
 // Values from -127 to 127, by magnitudes of activations: these are the unsigned
 // factors, and their signs go to the values, so that two products fit 16 bits:
@@ -285,7 +272,12 @@ struct X86StreamForm : GroupForm<S, CodesT, S::kLanes == 16 ? 6 : 4> {
   static constexpr bool kInterleavesColumns = false;
   static constexpr bool kIsSigned = kSigned;
   static constexpr bool kIsBytes = CodesT::kParts == 2;
-  static constexpr bool kFloatsInRegisters = true;
+  static constexpr bool FloatsInRegisters(int cols) {
+    return S::kLanes == 16 || cols == 1 || !CodesT::kSumsWords;
+  }
+  static constexpr int Turns(int cols) {
+    return S::kLanes == 16 || cols == 1 ? 1 : 4;
+  }
   static constexpr bool kReadsApart = true;
   static constexpr int Panels(int cols) {
     return kIsBytes && cols == 1 ? 2
@@ -304,7 +296,9 @@ struct X86StreamForm : GroupForm<S, CodesT, S::kLanes == 16 ? 6 : 4> {
 template <class S, class CodesT, int kPanels, int kCols>
 struct X86TileForm : GroupForm<S, CodesT, kCols> {
   static constexpr bool kInterleavesColumns = false;
-  static constexpr bool kFloatsInRegisters = S::kLanes == 16;
+  static constexpr bool FloatsInRegisters(int /*cols*/) {
+    return S::kLanes == 16;
+  }
   static constexpr int Panels(int /*cols*/) { return kPanels; }
   // AVX-512-VNNI is no faster with it (doc/tuning.md), AVX-VNNI not measured.
   static constexpr bool Prefetches(int /*cols*/) { return !CodesT::kHasVnni; }
@@ -327,11 +321,11 @@ struct X86GroupOps {
   }
 };
 
-// Without VNNI nibbles as packed take five operations for a step of a vector of
-// rows, widened codes four and some at each group's end: these are for many
-// columns. Codes of 8 bits are as fast by tiles from three columns on, which
-// stay fast where weights come from memory (doc/tuning.md). Wide tables take
-// eight, but are looked up once for each column.
+// Without VNNI nibbles as packed take three operations more for a step of a
+// vector of rows than widened codes: these are for many columns. Codes of 8
+// bits are as fast by tiles from three columns on, which stay fast where
+// weights come from memory (doc/tuning.md). Wide tables take eight, but are
+// looked up once for each column.
 template <class S, int kPanels, int kCols>
 struct MaddGroupKernels {
   typedef X86GroupOps Ops;
@@ -341,7 +335,10 @@ struct MaddGroupKernels {
   typedef X86StreamForm<S, Table4, Table4> StreamT4;
   typedef X86ByTable<S, MaddSigned<S>, 4> SignedTable4;
   typedef X86StreamForm<S, SignedTable4, SignedTable4, true> StreamSigned4;
-  typedef X86ByTable<S, MaddNibbles<S>, 2> Table2;
+  // Sums of 16 bits hold both steps of a byte.
+  struct Table2 : X86ByTable<S, MaddNibbles<S>, 2> {
+    static constexpr int kMaxValue = 31;
+  };
   typedef X86StreamForm<S, Table2, Table2> StreamT2;
   typedef X86TileForm<S, MaddWords<S>, kPanels, kCols> TileWords;
   typedef X86TileForm<S, MaddDot8<S>, kPanels, kCols> Tile8;

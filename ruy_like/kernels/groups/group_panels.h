@@ -101,13 +101,14 @@ enum GroupKind {
   kGroupRowZeros
 };
 
-// Where a tile's panels lie, `apart` panels from each other. Beyond the last
-// panel it is repeated; those results are not stored.
+// Where panels lie that are summed up together, `apart` panels from each other.
+// Beyond the last panel it is repeated; those results are not stored.
 template <int kPanels>
 struct GroupPanels {
   const uint8_t* codes[kPanels];
   ptrdiff_t group_values[kPanels];  // index of a group's first scale
 
+  GroupPanels() = default;
   RUY_LIKE_ALWAYS_INLINE GroupPanels(const GroupTileArgs& args, ptrdiff_t row,
                                      ptrdiff_t apart) {
     const ptrdiff_t last = (args.rows - 1) / kGroupPanelRows;

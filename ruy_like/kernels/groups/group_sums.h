@@ -54,6 +54,13 @@ struct HalvesOf : Dot {
     Dot::Step(acc, weights.low, activations.low);
     Dot::Step(acc, weights.high, activations.high);
   }
+  // Of Dot with sums of words.
+  static RUY_LIKE_ALWAYS_INLINE auto Multiply(const Weights& weights,
+                                              const Activations& activations) {
+    auto words = Dot::Multiply(weights.low, activations.low);
+    Dot::Step(words, weights.high, activations.high);
+    return words;
+  }
 };
 
 // Activations of a panel of columns, as Codes load them.
@@ -103,21 +110,22 @@ struct GroupSums : RowLanes<Form> {
       // are in memory.
       typename Codes::Words words[kVecs][kColVecs];
       typename Codes::Acc earlier[kVecs][kColVecs];
-      const bool is_long = steps > args.word_steps;
+      // Whole bytes of codes.
+      const ptrdiff_t most = args.word_steps / Codes::kSteps * Codes::kSteps;
+      const bool is_long = steps > most;
       if (is_long) {
         ForEach(earlier, [](auto& sum, int, int) { sum = Simd::Zero(); });
-        if constexpr (!Form::kFloatsInRegisters) HoldInMemory(earlier);
+        if constexpr (!Form::FloatsInRegisters(kCols)) HoldInMemory(earlier);
       }
       while (true) {
-        const ptrdiff_t count =
-            steps < args.word_steps ? steps : args.word_steps;
+        const ptrdiff_t count = steps < most ? steps : most;
         AddSteps(words, args, count, codes, prefetch, from);
         steps -= count;
         if (steps == 0) break;
         ForEach(earlier, [&words](auto& sum, int v, int c) {
           sum = Simd::Add(sum, Codes::SumOf(words[v][c]));
         });
-        if constexpr (!Form::kFloatsInRegisters) HoldInMemory(earlier);
+        if constexpr (!Form::FloatsInRegisters(kCols)) HoldInMemory(earlier);
       }
       ForEach(acc, [&](auto& sum, int v, int c) {
         sum = Simd::Add(Codes::Start(starts[c]), Codes::SumOf(words[v][c]));
@@ -162,8 +170,9 @@ struct GroupSums : RowLanes<Form> {
     ptrdiff_t step = 0;
     if constexpr (Codes::kSumsWords) {
       AddStep<0, true>(sums, table, codes, prefetch, from);
+      if constexpr (Codes::kSteps == 2) AddStep<1>(sums, table, codes, 0, from);
       MoveOn(codes);
-      step = 1;
+      step = Codes::kSteps;
     }
     for (; step < steps; step += Codes::kSteps) {
       AddStep<0>(sums, table, codes, prefetch, from);

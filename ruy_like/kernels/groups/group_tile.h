@@ -8,8 +8,11 @@
 //   Codes          how codes are multiplied; OneColumnCodes: by one column
 //   kMaxCols       the most columns of a tile
 //   Panels(cols)   panels of codes that a tile of so many columns reads at once
-//   kFloatsInRegisters      whether registers hold a tile's float sums as well
+//   FloatsInRegisters(cols) whether registers hold a tile's float sums as well
 //                           as its integer ones; else floats stay in L1
+//   Turns(cols)    tiles that take turns, group by group, where panels are read
+//                  far apart: more streams from memory than registers have room
+//                  for; if several, their floats stay in L1
 //   Prefetches(cols)        whether codes are prefetched
 //   kReadsApart    whether panels that come from memory are read far apart
 //   kInterleavesColumns     whether panels of columns are interleaved
@@ -42,7 +45,8 @@ struct GroupForm {
   typedef CodesT OneColumnCodes;
   static constexpr int kMaxCols = kCols;
   static constexpr int Panels(int /*cols*/) { return 1; }
-  static constexpr bool kFloatsInRegisters = false;
+  static constexpr bool FloatsInRegisters(int /*cols*/) { return false; }
+  static constexpr int Turns(int /*cols*/) { return 1; }
   static constexpr bool Prefetches(int /*cols*/) { return false; }
   static constexpr bool kReadsApart = false;
   static constexpr bool kInterleavesColumns = true;
@@ -60,108 +64,140 @@ struct GroupTile {
   static constexpr int kVecs = Sums::kVecs;
   static constexpr int kColVecs = Sums::kColVecs;
   static constexpr int kPrefetchBytes = 2048;
+  static constexpr int kPrefetchGroups = 32;  // of scales
   static constexpr int32_t kNoStarts[kCols] = {};
 
   // Weights that come from memory and are read once: panels that lie far apart
   // are read together, as few long streams.
   static void RunAll(const GroupTileArgs& args) {
-    const ptrdiff_t tiles = (args.rows + kRows - 1) / kRows;
-    const ptrdiff_t apart = args.reads_apart ? tiles : 1;
-    const ptrdiff_t row_step = args.reads_apart ? kGroupPanelRows : kRows;
-    for (ptrdiff_t i = 0; i < tiles; ++i) Run(args, i * row_step, apart);
+    if (args.reads_apart) {
+      RunTurns<Form::Turns(kCols)>(args);
+    } else {
+      RunTurns<1>(args);
+    }
   }
 
  private:
+  template <int kTurns>
+  static RUY_LIKE_ALWAYS_INLINE void RunTurns(const GroupTileArgs& args) {
+    constexpr int kTurnRows = kTurns * kRows;
+    const ptrdiff_t count = (args.rows + kTurnRows - 1) / kTurnRows;
+    const ptrdiff_t apart = args.reads_apart ? count : 1;
+    const ptrdiff_t row_step = args.reads_apart ? kGroupPanelRows : kTurnRows;
+    for (ptrdiff_t i = 0; i < count; ++i) {
+      Run<kTurns>(args, i * row_step, apart);
+    }
+  }
+
+  // The tiles of all turns, which begin kPanels * apart panels from each other.
+  template <int kTurns>
   static RUY_LIKE_NOINLINE void Run(const GroupTileArgs& args, ptrdiff_t row,
                                     ptrdiff_t apart) {
-    GroupPanels<kPanels> panels(args, row, apart);
-    const uint8_t* const end = panels.codes[0] + args.panel_bytes;
+    constexpr bool kFloatsInRegisters =
+        kTurns == 1 && Form::FloatsInRegisters(kCols);
+    GroupPanels<kPanels> panels[kTurns];
+    const ptrdiff_t turn_rows = kPanels * apart * kGroupPanelRows;
+    for (int turn = 0; turn < kTurns; ++turn) {
+      panels[turn] = GroupPanels<kPanels>(args, row + turn * turn_rows, apart);
+    }
+    const uint8_t* const end = panels[0].codes[0] + args.panel_bytes;
     typename Sums::Activations activations(args);
-    // The tile's vectors: by columns of the tile or, if panels are stored one
-    // by one, of each panel. MakeColumns() makes columns of what are none yet.
-    alignas(64) float out[kColVecs * kVecs * Simd::kLanes];
+    // A tile's vectors: by columns of the tile or, if panels are stored one by
+    // one, of each panel. MakeColumns() makes columns of what are none yet.
+    alignas(64) float out[kTurns][kColVecs * kVecs * Simd::kLanes];
     const bool is_whole = kPanels == 1 || apart == 1;
     constexpr int kPanelFloats = kPanelVecs * Simd::kLanes;
     const ptrdiff_t col_floats = is_whole ? kVecs * Simd::kLanes : kPanelFloats;
     const ptrdiff_t panel_floats =
         is_whole ? kPanelFloats : kColVecs * kPanelFloats;
-    const auto place = [&](int v, int c) {
-      return out + v / kPanelVecs * panel_floats + c * col_floats +
+    const auto place = [&](int turn, int v, int c) {
+      return out[turn] + v / kPanelVecs * panel_floats + c * col_floats +
              v % kPanelVecs * Simd::kLanes;
     };
     Float f[kVecs][kColVecs];
-    RUY_LIKE_UNROLL
-    for (int v = 0; v < kVecs; ++v) {
+    if constexpr (kFloatsInRegisters) {
       RUY_LIKE_UNROLL
-      for (int c = 0; c < kColVecs; ++c) {
-        if constexpr (Form::kFloatsInRegisters) {
-          f[v][c] = Simd::SetFloat(0);
-        } else {
-          Simd::StoreAligned(place(v, c), Simd::SetFloat(0));
-        }
+      for (int v = 0; v < kVecs; ++v) {
+        RUY_LIKE_UNROLL
+        for (int c = 0; c < kColVecs; ++c) f[v][c] = Simd::SetFloat(0);
       }
+    } else {
+      __builtin_memset(out, 0, sizeof(out));
     }
     ptrdiff_t of_columns = 0;
     for (ptrdiff_t group = 0; group < args.sizes.groups; ++group) {
-      Sums sums;
       // The next tile's panels begin where these end, or the last of these.
-      const ptrdiff_t left = end - panels.codes[0];
-      sums.SumGroup(
-          args, kKind == kGroupRowZeros ? kNoStarts : args.starts + of_columns,
-          group + 1 < args.sizes.groups ? args.sizes.group_steps
-                                        : args.sizes.last_group_steps,
-          panels.codes,
+      const ptrdiff_t left = end - panels[0].codes[0];
+      const ptrdiff_t prefetch =
           !is_whole || left > kPrefetchBytes
               ? kPrefetchBytes
-              : kPrefetchBytes + (kPanels - 1) * args.panel_bytes,
-          &activations);
-      Float scales[kVecs];
-      Sums::LoadScales(args, panels.group_values, scales);
-      RUY_LIKE_UNROLL
-      for (int v = 0; v < kVecs; ++v) {
-        const typename Simd::Int zeros =
-            LoadZeros<Sums, kKind>(args, panels.group_values[v / kPanelVecs] +
-                                             v % kPanelVecs * Sums::kRowsOfVec);
+              : kPrefetchBytes + (kPanels - 1) * args.panel_bytes;
+      const typename Sums::Activations of_group = activations;
+      for (int turn = 0; turn < kTurns; ++turn) {
+        activations = of_group;
+        ptrdiff_t(&values)[kPanels] = panels[turn].group_values;
+        Sums sums;
+        sums.SumGroup(
+            args,
+            kKind == kGroupRowZeros ? kNoStarts : args.starts + of_columns,
+            group + 1 < args.sizes.groups ? args.sizes.group_steps
+                                          : args.sizes.last_group_steps,
+            panels[turn].codes, prefetch, &activations);
+        Float scales[kVecs];
+        Sums::LoadScales(args, values, scales);
         RUY_LIKE_UNROLL
-        for (int c = 0; c < kColVecs; ++c) {
-          if constexpr (Form::kFloatsInRegisters) {
-            f[v][c] = AddGroup<Sums, kKind>(args, of_columns, c, zeros,
-                                            scales[v], sums.Get(v, c), f[v][c]);
-          } else {
-            Simd::StoreAligned(
-                place(v, c),
-                AddGroup<Sums, kKind>(args, of_columns, c, zeros, scales[v],
-                                      sums.Get(v, c),
-                                      Simd::LoadAligned(place(v, c))));
+        for (int v = 0; v < kVecs; ++v) {
+          const typename Simd::Int zeros = LoadZeros<Sums, kKind>(
+              args, values[v / kPanelVecs] + v % kPanelVecs * Sums::kRowsOfVec);
+          RUY_LIKE_UNROLL
+          for (int c = 0; c < kColVecs; ++c) {
+            const auto add = [&](const Float& to) {
+              return AddGroup<Sums, kKind>(args, of_columns, c, zeros,
+                                           scales[v], sums.Get(v, c), to);
+            };
+            if constexpr (kFloatsInRegisters) {
+              f[v][c] = add(f[v][c]);
+            } else {
+              float* const at = place(turn, v, c);
+              Simd::StoreAligned(at, add(Simd::LoadAligned(at)));
+            }
           }
         }
-      }
-      RUY_LIKE_UNROLL
-      for (int p = 0; p < kPanels; ++p) {
-        panels.group_values[p] += kGroupPanelRows;
+        RUY_LIKE_UNROLL
+        for (int p = 0; p < kPanels; ++p) values[p] += kGroupPanelRows;
+        if constexpr (kTurns > 1) {
+          __builtin_prefetch(
+              static_cast<const char*>(args.scales) +
+              BytesOf(args.scale_type,
+                      values[0] + kPrefetchGroups * kGroupPanelRows));
+        }
+        if constexpr (Form::Codes::kSumsWords && !kFloatsInRegisters) {
+          HoldInMemory(out);
+        }
       }
       of_columns += args.group_stride;
-      if constexpr (Form::Codes::kSumsWords && !Form::kFloatsInRegisters) {
-        HoldInMemory(out);
-      }
     }
-    if constexpr (Form::kFloatsInRegisters) {
+    if constexpr (kFloatsInRegisters) {
       RUY_LIKE_UNROLL
       for (int v = 0; v < kVecs; ++v) {
         RUY_LIKE_UNROLL
         for (int c = 0; c < kColVecs; ++c) {
-          Simd::StoreAligned(place(v, c), f[v][c]);
+          Simd::StoreAligned(place(0, v, c), f[v][c]);
         }
       }
     }
-    Sums::MakeColumns(out);
-    if (is_whole) {
-      StoreGroupTile<Simd, kRows>(args, row, out);
-      return;
-    }
-    for (int p = 0; p < kPanels && row < args.rows; ++p) {
-      StoreGroupTile<Simd, kGroupPanelRows>(args, row, out + p * panel_floats);
-      row += apart * kGroupPanelRows;
+    for (int turn = 0; turn < kTurns && row < args.rows; ++turn) {
+      Sums::MakeColumns(out[turn]);
+      if (is_whole) {
+        StoreGroupTile<Simd, kRows>(args, row, out[turn]);
+        row += turn_rows;
+        continue;
+      }
+      for (int p = 0; p < kPanels && row < args.rows; ++p) {
+        StoreGroupTile<Simd, kGroupPanelRows>(args, row,
+                                              out[turn] + p * panel_floats);
+        row += apart * kGroupPanelRows;
+      }
     }
   }
 };
