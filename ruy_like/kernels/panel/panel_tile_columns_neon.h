@@ -89,6 +89,10 @@ struct ColumnsTile {
       MultiplyAddTwoDots<2>(lhs + 32, lhs_stride, rhs, acc);
       lhs += 64;
     }
+    if (sizeof(Rhs) == 1 && k != 0 && k < end) {
+      MultiplyAddTail(lhs, lhs_stride, columns, end, acc);
+      k = end;
+    }
     for (; k < end; k += kDotBytes) {
       typename Op::LhsVector lhs_vectors[kVectors];
       RUY_LIKE_UNROLL
@@ -114,20 +118,47 @@ struct ColumnsTile {
     return Op::LoadLhs(reinterpret_cast<const Lhs*>(p));
   }
 
+  // Up to four dots, of columns that have 16 bytes before `end`: those are
+  // loaded and shifted down, with zeros behind them.
+  static RUY_LIKE_ALWAYS_INLINE void MultiplyAddTail(
+      const char* lhs, ptrdiff_t lhs_stride,
+      const char* const (&columns)[kCols], ptrdiff_t end, Accumulators& acc) {
+    const int left = static_cast<int>(end % (4 * kDotBytes));
+    alignas(16) static constexpr uint8_t kFirst[16] = {
+        0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    // TBL makes 0 of indices beyond the vector.
+    const uint8x16_t order =
+        vaddq_u8(vld1q_u8(kFirst), vdupq_n_u8(static_cast<uint8_t>(16 - left)));
+    typename Op::RhsVector rhs[kCols];
+    RUY_LIKE_UNROLL
+    for (int c = 0; c < kCols; ++c) {
+      const uint8x16_t bytes = vqtbl1q_u8(
+          vld1q_u8(reinterpret_cast<const uint8_t*>(columns[c] + end - 16)),
+          order);
+      __builtin_memcpy(&rhs[c], &bytes, sizeof(bytes));
+    }
+    MultiplyAddTwoDots<0>(lhs, lhs_stride, rhs, acc, left > kDotBytes);
+    if (left > 2 * kDotBytes) {
+      MultiplyAddTwoDots<2>(lhs + 32, lhs_stride, rhs, acc,
+                            left > 3 * kDotBytes);
+    }
+  }
+
   // Two dots of the lhs, loaded as pairs of vectors, by lanes kLane and kLane
-  // + 1 of the rhs's columns.
+  // + 1 of the rhs's columns; or the first one alone.
   template <int kLane>
   static RUY_LIKE_ALWAYS_INLINE void MultiplyAddTwoDots(
       const char* lhs, ptrdiff_t lhs_stride,
-      const typename Op::RhsVector (&rhs)[kCols], Accumulators& acc) {
+      const typename Op::RhsVector (&rhs)[kCols], Accumulators& acc,
+      bool both = true) {
     typename Op::LhsVector first[kVectors], second[kVectors];
     RUY_LIKE_UNROLL
     for (int v = 0; v < kVectors; ++v) {
       first[v] = LoadLhs(lhs + v * lhs_stride);
-      second[v] = LoadLhs(lhs + v * lhs_stride + 16);
+      if (both) second[v] = LoadLhs(lhs + v * lhs_stride + 16);
     }
     MultiplyAddDot<kLane>(first, rhs, acc);
-    MultiplyAddDot<kLane + 1>(second, rhs, acc);
+    if (both) MultiplyAddDot<kLane + 1>(second, rhs, acc);
   }
 
   template <int kLane>
