@@ -376,7 +376,6 @@ RUY_LIKE_ALWAYS_INLINE void StoreFloatRows(const SpilledTile<float>& spilled,
   }
 }
 
-// Instruction sets may specialise it.
 template <class V>
 void StoreFloatColumns(const SpilledTile<float>& tile, const EpilogueArgs& e,
                        void* dst, ptrdiff_t dst_stride) {

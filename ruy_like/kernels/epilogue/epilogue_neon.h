@@ -1,10 +1,10 @@
-// Back-end: NEON's own parts of the epilogue: requantization, for which it has
-// instructions, and the stores of common float tiles.
+// Back-end: NEON's own part of the epilogue: requantization, for which it has
+// instructions.
 //
 // Included by the Arm per-ISA files before what instantiates an epilogue: the
 // specialisations, for SimdNeon, of requantize.h's scalers, which take the
-// place of even and odd lanes' 64-bit products, and of a routine of
-// epilogue_columns.h. Tiles of bytes are epilogue_bytes_neon.h's.
+// place of even and odd lanes' 64-bit products. Tiles of bytes are
+// epilogue_bytes_neon.h's.
 //
 // ## Why these are exact
 //
@@ -124,65 +124,6 @@ struct DenormalTrait<SimdNeon> {
   typedef NeonLanes Trait;
 };
 #endif
-
-// ## Floats
-//
-// Up to three of a tile's vectors of rows at once, and no clamp where there are
-// no bounds: 4 to 8 instructions for a vector of results; the general routine
-// takes 17.
-
-// Whole vectors of rows; a bias runs along rows. Returns the number of rows.
-template <bool kClamps>
-__attribute__((noinline)) int StoreWholeFloatRows(
-    const float* acc, ptrdiff_t acc_col_stride, int rows, int cols,
-    const float* row_bias, const EpilogueArgs& e, float* dst,
-    ptrdiff_t dst_stride) {
-  const FloatOutput<SimdNeon> output(FloatBounds::Of(e));
-  return ForWholeVectors(rows, [&](auto vectors, int row) {
-    constexpr int kVectors = vectors();
-    // Adding -0 changes nothing, not even -0.
-    float32x4_t addends[kVectors];
-    RUY_LIKE_UNROLL
-    for (int v = 0; v < kVectors; ++v) {
-      addends[v] = row_bias == nullptr ? vdupq_n_f32(-0.0f)
-                                       : vld1q_f32(row_bias + row + 4 * v);
-    }
-    const float* from = acc + row;
-    float* to = dst + row;
-    for (int c = 0; c < cols; ++c) {
-      RUY_LIKE_UNROLL
-      for (int v = 0; v < kVectors; ++v) {
-        float32x4_t x = vaddq_f32(vld1q_f32(from + 4 * v), addends[v]);
-        if (kClamps) x = output.Apply(x);
-        vst1q_f32(to + 4 * v, x);
-      }
-      from += acc_col_stride;
-      to += dst_stride;
-    }
-  });
-}
-
-template <>
-__attribute__((noinline)) inline void StoreFloatColumns<SimdNeon>(
-    const SpilledTile<float>& tile, const EpilogueArgs& e, void* dst,
-    ptrdiff_t dst_stride) {
-  const float* const bias = static_cast<const float*>(e.bias);
-  float* const to = static_cast<float*>(dst);
-  int done = 0;
-  if (bias == nullptr || e.channels_are_rows) {
-    done = (FloatBounds::AreNone(e)
-                ? StoreWholeFloatRows<false>
-                : StoreWholeFloatRows<true>)(tile.acc, tile.col_stride,
-                                             tile.rows, tile.cols,
-                                             bias == nullptr ? nullptr
-                                                             : bias + tile.row0,
-                                             e, to, dst_stride);
-  }
-  if (done < tile.rows) {
-    StoreFloatRows<SimdNeon, Scalar::kF32>(
-        tile.Part(done, 0, tile.rows, tile.cols), e, to + done, dst_stride);
-  }
-}
 
 }  // namespace
 }  // namespace ruy_like::kernels
