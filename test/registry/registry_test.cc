@@ -277,8 +277,8 @@ TEST(SelectKernelTest, ArmPaths) {
       {kAllArm, Query(kF32, kF32, 32, 32, 32, kRow, kRow, kCol),
        "Neon_F32F32_12x8x1"},
       {kAllArm, Query(kF32, kF32, 33, 32, 32), "Neon_F32F32_12x8x1"},
-      {kAllArm, column(kI8, kI16), "Neon_S8InPlaceS16_16x16x8"},
-      {kAllArm, column(kI16, kI8), "Neon_S16InPlaceW16_16x16x8"},
+      {kAllArm, column(kI8, kI16), "Neon_S8InPlaceS16_16x5x8"},
+      {kAllArm, column(kI16, kI8), "Neon_S16InPlaceW16_16x5x8"},
       // Contiguous along its rows.
       {"neon", by_depth(kI8, kU8, 1), "Neon_S8ByDepthS8_16x2x1"},
       {"neon", by_depth(kU8, kU8, 2), "Neon_U8ByDepthU8_16x2x1"},
