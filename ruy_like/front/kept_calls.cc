@@ -140,7 +140,8 @@ RUY_LIKE_HOT absl::Status KeptCall::Run(const MulCall& call,
   is_kept_ = false;
   MakeTrMulParams(call, max_exponent, product_.params());
   absl::Status status = product_.Run(call.max_num_threads, context);
-  if (status.ok() && product_.KeepCalls()) {
+  // Post-ops may have changed where they are.
+  if (status.ok() && call.post_ops == nullptr && product_.KeepCalls()) {
     is_kept_ = true;
     packed_id_ = {IdOf(call.lhs.packed), IdOf(call.rhs.packed)};
     generation_ = context->plans.generation();

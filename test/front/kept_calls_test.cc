@@ -195,6 +195,21 @@ TEST_P(KeptCallsTest, ScaledFloats) {
   });
 }
 
+// Post-ops may be others at the place of earlier ones.
+TEST_P(KeptCallsTest, PostOpsInPlace) {
+  PostOps ops;
+  Call<FloatProduct> call;
+  call.params.set_post_ops(&ops);
+  for (int repeat = 0; repeat < 4; ++repeat) {
+    ops.activation = repeat % 2 == 0 ? Activation::kNone : Activation::kSigmoid;
+    Context fresh;
+    Restrict(&fresh);
+    const auto expected = call.Outcome(&fresh);
+    EXPECT_OK(expected.first);
+    EXPECT_EQ(call.Outcome(&context_), expected);
+  }
+}
+
 // A packed operand at the place of an earlier one is another one.
 TEST_P(KeptCallsTest, PackedOperands) {
   for (int repeat = 0; repeat < 4; ++repeat) {

@@ -168,8 +168,8 @@ struct GroupTile {
         if constexpr (kTurns > 1) {
           __builtin_prefetch(
               static_cast<const char*>(args.scales) +
-              BytesOf(args.scale_type,
-                      values[0] + kPrefetchGroups * kGroupPanelRows));
+              kScalarBytes[static_cast<int>(args.scale_type)] *
+                  (values[0] + kPrefetchGroups * kGroupPanelRows));
         }
         if constexpr (Form::Codes::kSumsWords && !kFloatsInRegisters) {
           HoldInMemory(out);
