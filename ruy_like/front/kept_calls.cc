@@ -15,10 +15,11 @@ std::uint64_t IdOf(const PackedOperand* packed) {
   return packed == nullptr ? 0 : packed->id;
 }
 
-// Sets all bits of fields of the mask.
+// Sets all bits of fields of the mask, of which some are pointers.
 template <typename... T>
 void Mark(T*... fields) {
-  (std::memset(static_cast<void*>(fields), 0xff, sizeof(*fields)), ...);
+  // NOLINTNEXTLINE(bugprone-sizeof-expression)
+  (std::memset(static_cast<void*>(fields), 0xff, sizeof(T)), ...);
 }
 template <typename T>
 void MarkIfNull(const T* pointer, const T** field) {
