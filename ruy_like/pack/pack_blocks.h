@@ -34,6 +34,9 @@ struct Format {
   static constexpr int kPackedBytes = Packed::kBytes;
   static constexpr int kBlockDepth = 16 / kSrcBytes;
   static constexpr int kBlockBytes = kBlockDepth * kWidth * kPackedBytes;
+  // Depth positions are rows of a panel, and there are no sums: the last block
+  // of a depth that is no whole number of them may begin within the one before.
+  static constexpr bool kBlocksOverlap = kDotWidth == 1 && !Packed::kHasSums;
 };
 
 // The transformation of every block.

@@ -55,8 +55,7 @@ RUY_LIKE_NOINLINE typename F::V::Reg PackEdgeColumns(
   const Columns<F::kWidth> tile_columns(tile, 16);
   const ptrdiff_t all_bytes = bytes;
   for (; bytes > 0; bytes -= 16) {
-    // PackDepthContiguous() says where blocks overlap.
-    if (F::kDotWidth == 1 && bytes < 16 && all_bytes > 16) {
+    if (F::kBlocksOverlap && bytes < 16 && all_bytes > 16) {
       const ptrdiff_t back = 16 - bytes;
       src -= back;
       dst -= back / F::kSrcBytes * F::kWidth * F::kPackedBytes;
@@ -98,9 +97,8 @@ void PackDepthContiguous(const PackArgs* args, const Transform<F>& transform) {
       sums = PackColumns<F>(src, stride, 16 * whole, transform, dst);
     }
     const ptrdiff_t left = depth_bytes - 16 * whole;
-    if (left > 0 && F::kDotWidth == 1) {
-      // Depth positions are rows of a panel: the last block is made again, up
-      // to the end.
+    if (left > 0 && F::kBlocksOverlap) {
+      // The last block ends where the panel does.
       const ptrdiff_t end = args->depth * F::kWidth * F::kPackedBytes;
       if (whole > 0) {
         PackColumns<F>(src + depth_bytes - 16, stride, 16, transform,
