@@ -49,7 +49,7 @@ struct MulCall {
   Family family;
   Scalar accum_scalar;
   MultiplierRounding rounding = MultiplierRounding::kOnce;
-  // Whether `lengths` is set.
+  // True if `lengths` is set.
   bool has_lengths = false;
   // Set by callers that have validated the call themselves: it is not checked
   // again. max_exponent is then an upper bound on the exponents.

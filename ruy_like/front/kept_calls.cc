@@ -46,7 +46,7 @@ void MarkMatrix(bool is_dst, ErasedMatrix* mask) {
 
 }  // namespace
 
-// Of what may not differ from the call: all but addresses, multipliers and
+// Marks what may not differ from the call: all but addresses, multipliers and
 // scales, at which AddressesAreRight looks, and lengths.
 void KeptCall::SetMask(const MulCall& call) {
   MulCall mask;

@@ -68,7 +68,7 @@ class LayerTest : public testing::Test {
   DepthwiseWeights depthwise_;
 };
 
-// What ONNX Runtime 1.30 gives on x86-64 for weights with a zero point:
+// Results of ONNX Runtime 1.30 on x86-64 for weights with a zero point:
 // QLinearMatMul, and QLinearConv of one, two (padded, with strides) and four
 // groups, as numbers of uint8.
 struct RuntimesIntegers {

@@ -70,7 +70,7 @@ class XnnpackLayer {
     }
   }
 
-  // Of images of one pixel.
+  // Images have one pixel.
   std::vector<Q> FullyConnected() {
     const std::size_t in = p_.in_shape.channels, out = p_.out_shape.channels;
     const auto geometry = std::make_tuple(in, out, in, out);
