@@ -54,7 +54,7 @@ struct HalvesOf : Dot {
     Dot::Step(acc, weights.low, activations.low);
     Dot::Step(acc, weights.high, activations.high);
   }
-  // Of Dot with sums of words.
+  // For a Dot with sums of words.
   static RUY_LIKE_ALWAYS_INLINE auto Multiply(const Weights& weights,
                                               const Activations& activations) {
     auto words = Dot::Multiply(weights.low, activations.low);
