@@ -282,10 +282,10 @@ TEST_P(AmxGroupKernelTest, ServesManyColumns) {
     bool has_table;
     int least;  // by groups of 32 levels
     const char *many, *few;
-  } kCodes[] = {{4, false, 68, "Amx_G4W8S8_64x32x8", "Avx512Vnni_G4S8_64x6x8"},
-                {8, false, 9, "Amx_G8S8_64x32x8", "Avx512Vnni_G8S8_32x6x8"},
-                {4, true, 68, "Amx_T4W8S8_64x32x8", "Avx512Vnni_T4S8_64x6x8"},
-                {2, true, 68, "Amx_T2W8S8_64x32x8", "Avx512Vnni_T2S8_64x6x16"}};
+  } kCodes[] = {{4, false, 68, "Amx_G4W8S8_64x32x8", "Avx512Vnni_G4S8_64x8x8"},
+                {8, false, 9, "Amx_G8S8_64x32x8", "Avx512Vnni_G8S8_32x8x8"},
+                {4, true, 68, "Amx_T4W8S8_64x32x8", "Avx512Vnni_T4S8_64x8x8"},
+                {2, true, 68, "Amx_T2W8S8_64x32x8", "Avx512Vnni_T2S8_64x8x16"}};
   for (const auto& [bits, has_table, least, many, few] : kCodes) {
     RandomGroupWeights weights(40, 64, bits, 32, Scalar::kF32, false, 0, 1,
                                &rng_, has_table);
@@ -302,8 +302,9 @@ TEST_P(AmxGroupKernelTest, ServesManyColumns) {
               .ok());
       const bool is_many = cols >= least;
       EXPECT_EQ(context_.last_used_path(), Path::kAmx);
-      EXPECT_EQ(context_.last_used_kernel(), std::string(is_many ? many : few))
-          << bits << " bits, " << cols << " columns";
+      const std::string kernel = context_.last_used_kernel();
+      EXPECT_EQ(kernel == many, is_many) << bits << " bits, " << cols;
+      if (cols == 1) EXPECT_EQ(kernel, few);
       if (!IsAmxEmulated()) continue;
       EXPECT_EQ(EmulatedTileUnit().counts().products > 0, is_many);
     }

@@ -264,16 +264,26 @@ RUY_LIKE_ALWAYS_INLINE void SetStartsOfFour(const int8_t* values,
   }
 }
 
-// Codes as they are packed, for few columns; one panel by 8 columns is slower
-// than two by 4 (doc/tuning.md). kSigned: they are signed.
+// The most columns of a tile of codes as they are packed. With AVX-512-VNNI,
+// whose multiplications take less time than memory, seven and eight columns are
+// worth float sums in L1; of more, tiles of six are faster (doc/tuning.md).
+template <class S, class CodesT>
+constexpr int kStreamTileCols = S::kLanes != 16    ? 4
+                                : CodesT::kHasVnni ? 8
+                                                   : 6;
+
+// Codes as they are packed, for few columns. kSigned: they are signed.
 template <class S, class CodesT, class OneColumnCodesT, bool kSigned = false>
-struct X86StreamForm : GroupForm<S, CodesT, S::kLanes == 16 ? 6 : 4> {
+struct X86StreamForm : GroupForm<S, CodesT, kStreamTileCols<S, CodesT>> {
   typedef OneColumnCodesT OneColumnCodes;
   static constexpr bool kInterleavesColumns = false;
   static constexpr bool kIsSigned = kSigned;
   static constexpr bool kIsBytes = CodesT::kParts == 2;
+  static constexpr int TileCols(ptrdiff_t cols) {
+    return S::kLanes == 16 && cols > 13 ? 6 : kStreamTileCols<S, CodesT>;
+  }
   static constexpr bool FloatsInRegisters(int cols) {
-    return S::kLanes == 16 || cols == 1 || !CodesT::kSumsWords;
+    return S::kLanes == 16 ? cols <= 6 : cols == 1 || !CodesT::kSumsWords;
   }
   static constexpr int Turns(int cols) {
     return S::kLanes == 16 || cols == 1 ? 1 : 4;

@@ -32,7 +32,7 @@ struct GroupTileArgs : GroupArgs {
   const EpilogueArgs* epilogue;  // the block's
 };
 
-// Calls run(args) for each panel: of at most kMaxCols columns, as even as
+// Calls run(args) for each panel: of at most TileCols() columns, as even as
 // possible or, if columns are interleaved, as they are packed.
 template <class Form, class Run>
 RUY_LIKE_ALWAYS_INLINE void ForGroupPanels(const KernelArgs& args, Run run) {
@@ -44,7 +44,8 @@ RUY_LIKE_ALWAYS_INLINE void ForGroupPanels(const KernelArgs& args, Run run) {
   tile.rows = args.rows;
   tile.epilogue = args.epilogue;
   tile.activation_stride = args.rhs_stride_bytes;
-  ptrdiff_t panels = (args.cols + Form::kMaxCols - 1) / Form::kMaxCols;
+  const ptrdiff_t most = Form::TileCols(args.cols);
+  ptrdiff_t panels = (args.cols + most - 1) / most;
   ptrdiff_t panel_cols = args.cols / panels;
   ptrdiff_t wider = args.cols % panels;
   if (Form::kInterleavesColumns) {

@@ -7,6 +7,7 @@
 //   Simd           vectors of kLanes 32-bit lanes: Int, Float, their operations
 //   Codes          how codes are multiplied; OneColumnCodes: by one column
 //   kMaxCols       the most columns of a tile
+//   TileCols(cols) the most of a tile where so many are cut into tiles
 //   Panels(cols)   panels of codes that a tile of so many columns reads at once
 //   FloatsInRegisters(cols) whether registers hold a tile's float sums as well
 //                           as its integer ones; else floats stay in L1
@@ -44,6 +45,7 @@ struct GroupForm {
   typedef CodesT Codes;
   typedef CodesT OneColumnCodes;
   static constexpr int kMaxCols = kCols;
+  static constexpr int TileCols(ptrdiff_t /*cols*/) { return kCols; }
   static constexpr int Panels(int /*cols*/) { return 1; }
   static constexpr bool FloatsInRegisters(int /*cols*/) { return false; }
   static constexpr int Turns(int /*cols*/) { return 1; }
