@@ -379,8 +379,8 @@ struct MaddGroupKernels {
   };
 };
 
-// With VNNI a larger tile of widened codes is faster for many columns
-// (doc/tuning.md).
+// With VNNI a larger tile of widened codes is faster for many columns, with 512
+// bits from fewer on if codes as they are packed are looked up (doc/tuning.md).
 template <class S, class Quads, int kPanels, int kCols>
 struct VnniGroupKernels {
   typedef X86GroupOps Ops;
@@ -407,9 +407,9 @@ struct VnniGroupKernels {
                             kMacsPerNs),
       GroupEntry<Ops, Form8>("G8S8", kPackedCodes8, nullptr, kMacsPerNs),
       GroupEntry<Ops, StreamT4>("T4S8", kPackedTable4, nullptr, kMacsPerNs,
-                                /*max_cols=*/128),
+                                /*max_cols=*/S::kLanes == 16 ? 64 : 128),
       GroupEntry<Ops, StreamT2>("T2S8", kPackedTable2, nullptr, kMacsPerNs,
-                                /*max_cols=*/128),
+                                /*max_cols=*/S::kLanes == 16 ? 48 : 128),
       GroupEntry<Ops, Tile>("T4W8S8", kPackedTable4, PackByTable<X86Lookup<4>>,
                             kMacsPerNs),
       GroupEntry<Ops, Tile>("T2W8S8", kPackedTable2, PackByTable<X86Lookup<2>>,
