@@ -38,6 +38,7 @@ constexpr Kernel Entry(const char* name, const PanelFormat& rhs,
   kernel.row_granularity = 32;
   kernel.row_major_depth = rhs.in_place ? kRowMajorDepth : kNotRowMajor;
   kernel.multiplies_tiles = true;
+  if (rhs.in_place) kernel.narrow_cols = 4;  // doc/amx.md
   kernel.macs_per_ns = kMacsPerNs;
   kernel.pack_lhs = PackAvx512_8_S8_16x4;
   kernel.pack_rhs = pack_rhs;

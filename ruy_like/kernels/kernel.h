@@ -213,6 +213,9 @@ struct Kernel {
   int max_cols_of_small_lhs = kNoLimit;
   // With fewer columns products take the kernel of a lower path.
   int min_cols = 0;
+  // Products with a wider narrow side are not for those of kind kNarrowInPlace
+  // if this one serves them; of AMX twice as wide for a row-major dst.
+  int narrow_cols = kNoLimit;
   // With group scales: applies only to products of at least so many columns
   // times depth of a group.
   int min_group_elements = 0;

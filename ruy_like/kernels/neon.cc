@@ -41,9 +41,8 @@ using S16S16InPlace =
 constexpr Kernel kKernels[] = {
     NarrowDotsKernel<S8S8Op>::ColumnEntry("Neon_S8InPlaceS8InPlace_4x1x64"),
     NarrowDotsKernel<U8U8Op>::ColumnEntry("Neon_U8InPlaceU8InPlace_4x1x16"),
-    // The limits of columns are where packing the lhs begins to take fewer
-    // instructions at 256 x 256 and 1000 x 1024. Those of a later path must be
-    // at least as large, since it inherits these kernels.
+    // With more columns packing the lhs takes fewer instructions. A later path,
+    // which inherits these kernels, must allow at least as many.
     NarrowDotsKernel<S8S8Op>::Entry("Neon_S8InPlaceS8_16x3x16", Family::k8x8,
                                     PackNeon_8_S8_1x1, /*max_cols=*/3),
     NarrowDotsKernel<U8U8Op>::Entry("Neon_U8InPlaceU8_16x3x16", Family::k8x8,
@@ -72,11 +71,13 @@ constexpr Kernel kKernels[] = {
                       PackNeon_F32_F32_1x1),
     F32F32Narrow::Entry("Neon_F32F32_16x2x1", Family::kF32,
                         PackNeon_F32_F32_4x1, PackNeon_F32_F32_1x1),
-    F32F32InPlace::Entry("Neon_F32F32InPlace_8x8x1", Family::kF32,
-                         PackNeon_F32_F32_4x1, nullptr),
-    WithInOrderLoop<NeonFloatOp, FloatsInOrder>(
-        F32F32::Entry("Neon_F32F32_12x8x1", Family::kF32, PackNeon_F32_F32_4x1,
-                      PackNeon_F32_F32_8x1)),
+    WithLimits(F32F32InPlace::Entry("Neon_F32F32InPlace_8x8x1", Family::kF32,
+                                    PackNeon_F32_F32_4x1, nullptr),
+               /*narrow_cols=*/2, /*row_major_depth=*/40),
+    WithLimits(WithInOrderLoop<NeonFloatOp, FloatsInOrder>(
+                   F32F32::Entry("Neon_F32F32_12x8x1", Family::kF32,
+                                 PackNeon_F32_F32_4x1, PackNeon_F32_F32_8x1)),
+               /*narrow_cols=*/6),
     // With group scales. By counts of instructions, streaming 4-bit codes
     // always takes fewer.
     GroupEntry<NeonGroupOps, NeonStreamForm<NeonWidenNibbles>>(

@@ -65,8 +65,9 @@ constexpr Kernel kKernels[] = {
         "NeonDot_U8ByDepthU8_16x2x1", Family::k8x8, PackNeon_8_U8_1x1),
     S8S8Narrow::Entry("NeonDot_S8S8_16x1x4", Family::k8x8, PackNeon_8_S8_4x4,
                       PackNeon_8_S8_1x1),
-    StoringColumns(S8S8RhsInPlace::Entry(
-        "NeonDot_S8S8InPlace_8x8x4", Family::k8x8, PackNeon_8_S8_4x4, nullptr)),
+    WithLimits(S8S8RhsInPlace::Entry("NeonDot_S8S8InPlace_8x8x4", Family::k8x8,
+                                     PackNeon_8_S8_4x4, nullptr),
+               /*narrow_cols=*/2, /*row_major_depth=*/1000),
     WithInOrderLoop<NeonQuadsOp<Dot>, QuadsInOrder>(
         S8S8::Entry("NeonDot_S8S8_12x8x4", Family::k8x8, PackNeon_8_S8_4x4,
                     PackNeon_8_S8_8x4)),

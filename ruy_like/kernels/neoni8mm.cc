@@ -1,6 +1,6 @@
 // Back-end: kernels of the path with NEON's 8-bit matrix multiplication.
-// Narrow products are the dot-product path's, whose lanes they fill, families
-// not listed the NEON path's.
+// Narrow products that pack would be the dot-product path's, families not
+// listed are the NEON path's.
 //
 // Tested in test/kernels/panel_kernel_test.cc.
 #include "ruy_like/kernels/epilogue/epilogue_neon.h"
@@ -19,11 +19,12 @@ using S8S8RhsInPlace =
     PanelKernel<NeonSquaresColumnsOp, 2, 8, InPlaceRhs<NeonSquaresColumnsOp>>;
 
 constexpr Kernel kKernels[] = {
-    StoringColumns(S8S8RhsInPlace::Entry("NeonI8mm_S8S8InPlace_8x8x8",
-                                         Family::k8x8, PackNeon_8_S8_4x8,
-                                         nullptr)),
-    S8S8::Entry("NeonI8mm_S8S8_12x8x8", Family::k8x8, PackNeon_8_S8_4x8,
-                PackNeon_8_S8_8x8),
+    WithLimits(S8S8RhsInPlace::Entry("NeonI8mm_S8S8InPlace_8x8x8", Family::k8x8,
+                                     PackNeon_8_S8_4x8, nullptr),
+               /*narrow_cols=*/1, /*row_major_depth=*/1000),
+    WithLimits(S8S8::Entry("NeonI8mm_S8S8_12x8x8", Family::k8x8,
+                           PackNeon_8_S8_4x8, PackNeon_8_S8_8x8),
+               /*narrow_cols=*/3),
     // Few columns of group-scaled weights go to dot products, whose lanes they
     // fill.
     GroupEntry<NeonGroupOps, NeonStreamForm<NeonSdotNibbles>>(

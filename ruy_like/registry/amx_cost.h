@@ -38,15 +38,6 @@ inline bool IsTooSmallForAmx(std::ptrdiff_t rows, std::ptrdiff_t depth,
   return AmxNs(rows, depth, cols) > VnniNs(rows, depth, cols);
 }
 
-// The most columns for which a narrow kernel is as fast as tiles, where either
-// reads the wide lhs in place, and dst is column-major: 1024x1024 by 4, 8 and 9
-// columns 287, 341 and 284 GOP/s narrow, 158, 316 and 348 on tiles.
-constexpr std::ptrdiff_t kMostNarrowCols = 8;
-// The same for rows by a wide rhs, where tiles gain from dst's order: 8 rows
-// 300 GOP/s narrow, 504 on tiles. Also used, without a measurement, for the
-// columns of a prepacked lhs.
-constexpr std::ptrdiff_t kMostNarrowRows = 4;
-
 }  // namespace ruy_like
 
 #endif  // RUY_LIKE_REGISTRY_AMX_COST_H_

@@ -177,15 +177,15 @@ const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
   return nullptr;
 }
 
-// True if a kernel of vectors is faster than this one of tiles. Of a depth of 0
-// there is nothing to gain elsewhere; nor is there with a rhs that the caller
-// packed, or where both sides are kept: no other kernel reads such a rhs.
+// True if a kernel of vectors is faster than this one of tiles (for 4 columns
+// of a kept lhs not measured). At depth 0 nothing is gained elsewhere, and no
+// other kernel reads a rhs that the caller packed, or one of two kept sides.
 bool IsTooSmallFor(const Kernel& kernel, const KernelQuery& query) {
   if (!kernel.multiplies_tiles || query.depth == 0 ||
       IsKept(query, Side::kRhs)) {
     return false;
   }
-  return (IsKept(query, Side::kLhs) && query.cols <= kMostNarrowRows &&
+  return (IsKept(query, Side::kLhs) && query.cols <= 4 &&
           query.rows >= 4 * query.cols) ||
          IsTooSmallForAmx(query.rows, query.depth, query.cols);
 }
@@ -255,25 +255,26 @@ bool Serves(const Kernel& kernel, const KernelQuery& query,
   return false;
 }
 
-// True if one of the path's kernels of tiles reads the wide side in place
-// faster than this narrow kernel. `swap`: as which the narrow one would serve.
-bool TilesAreFaster(Path path, const Kernel& narrow, const KernelQuery& query,
-                    const KernelQuery& swapped, bool swap) {
-  if (narrow.kind != KernelKind::kNarrowInPlace) return false;
-  // The narrow kernel has the wide side on the left, those on the right.
-  const KernelQuery& seen = swap ? query : swapped;
-  if (seen.rows <= (seen.dst_col_major ? kMostNarrowRows : kMostNarrowCols)) {
-    return false;
+// True if another kernel that the path permits is faster than this narrow one
+// (Kernel::narrow_cols): it reads the wide side in place, or packs both.
+bool WideIsFaster(Path path, const Kernel& narrow, const KernelQuery& query,
+                  const KernelQuery& swapped) {
+  bool found = false;
+  if (narrow.kind != KernelKind::kNarrowInPlace || narrow.any_order) {
+    return found;
   }
-  const KernelTable table = KernelsOf(path);
-  for (int k = 0; k < table.count; ++k) {
-    const Kernel& kernel = table.kernels[k];
-    if (kernel.multiplies_tiles && kernel.rhs.in_place &&
-        !IsTooSmallFor(kernel, seen) && Obstacle(kernel, seen) == nullptr) {
-      return true;
+  WalkKernels(path, [&](Path, Path, const Kernel& kernel) {
+    bool swap;
+    if (kernel.narrow_cols == kernels::kNoLimit ||
+        !Serves(kernel, query, swapped, &swap)) {
+      return false;
     }
-  }
-  return false;
+    const KernelQuery& seen = swap ? swapped : query;
+    const int twice = kernel.multiplies_tiles && !seen.dst_col_major ? 2 : 1;
+    return found = (!kernel.rhs.in_place || seen.rows <= seen.cols) &&
+                   std::min(seen.rows, seen.cols) > twice * kernel.narrow_cols;
+  });
+  return found;
 }
 
 // Why not, with sides as they are or swapped, whichever suits the kernel
@@ -350,13 +351,13 @@ KernelChoice SelectKernel(const KernelQuery& query, Path permitted,
     }
     bool swap;
     const bool serves = Serves(kernel, query, swapped, &swap);
-    if (serves && !TilesAreFaster(path, kernel, query, swapped, swap)) {
+    if (serves && !WideIsFaster(path, kernel, query, swapped)) {
       choice = {&kernel, path, swap};
       return true;
     }
     if (rejections != nullptr) {
       AddRejection(kernel, owner, query, swapped,
-                   serves ? "tiles read the wide side faster" : nullptr,
+                   serves ? "a kernel for more columns is faster" : nullptr,
                    rejections);
     }
     return false;

@@ -270,8 +270,13 @@ TEST(SelectKernelTest, ArmPaths) {
       {kAllArm, column(kI8, kI8), "NeonDot_S8InPlaceS8InPlace_4x1x16"},
       {kAllArm, column(kU8, kU8), "NeonDot_U8InPlaceU8InPlace_4x1x16"},
       {kAllArm, column(kF32, kF32), "Neon_F32InPlaceF32_8x8x1"},
-      {kAllArm, Query(kF32, kF32, 8, 500, 1000), "Neon_F32InPlaceF32_8x8x1",
+      {kAllArm, Query(kF32, kF32, 2, 500, 1000), "Neon_F32InPlaceF32_8x8x1",
        true},
+      {kAllArm, Query(kF32, kF32, 3, 500, 1000), "Neon_F32F32InPlace_8x8x1"},
+      {kAllArm, Query(kF32, kF32, 1000, 500, 8), "Neon_F32F32InPlace_8x8x1",
+       true},
+      {kAllArm, Query(kF32, kF32, 64, 64, 6), "Neon_F32InPlaceF32_8x8x1"},
+      {kAllArm, Query(kF32, kF32, 64, 64, 7), "Neon_F32F32_12x8x1"},
       {kAllArm, Query(kF32, kF32, 9, 500, 1000), "Neon_F32F32InPlace_8x8x1"},
       {kAllArm, Query(kF32, kF32, 32, 32, 32), "Neon_F32F32InPlace_8x8x1"},
       {kAllArm, Query(kF32, kF32, 32, 32, 32, kRow, kRow, kCol),
@@ -296,7 +301,16 @@ TEST(SelectKernelTest, ArmPaths) {
       {kDot, Bytes(256, 256, 5), "NeonDot_S8S8_12x8x4"},
       {kDot, Query(kU8, kU8, 256, 256, 4), "NeonDot_U8InPlaceU8_16x4x16"},
       {kDot, Query(kU8, kU8, 256, 256, 5), "NeonDot_S8S8_12x8x4"},
-      // Nor is a deep product turned round for the sake of its rhs in place.
+      {kAllArm, Bytes(256, 256, 3), "NeonDot_S8InPlaceS8_16x4x16"},
+      {kAllArm, Bytes(256, 256, 4), "NeonI8mm_S8S8_12x8x8"},
+      {"neonbf16", Bytes(256, 256, 4), "NeonI8mm_S8S8_12x8x8"},
+      {kAllArm, Query(kU8, kU8, 256, 256, 4), "NeonI8mm_S8S8_12x8x8"},
+      // A few rows, by tiles that read the other side in place.
+      {kDot, Bytes(2, 256, 256), "NeonDot_S8InPlaceS8_16x4x16", true},
+      {kDot, Bytes(3, 256, 256), "NeonDot_S8S8InPlace_8x8x4"},
+      {kAllArm, Bytes(2, 256, 256), "NeonI8mm_S8S8InPlace_8x8x8"},
+      // Only a deep product is turned round for the sake of its rhs in place.
+      {kAllArm, Bytes(256, 1024, 4), "NeonI8mm_S8S8InPlace_8x8x8", true},
       {kDot, Bytes(256, 256, 32), "NeonDot_S8S8_12x8x4"},
       {kAllArm, Bytes(256, 256, 16), "NeonI8mm_S8S8_12x8x8"},
       // Packed before: with the wide kernels' panels.

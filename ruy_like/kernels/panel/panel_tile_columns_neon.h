@@ -223,11 +223,12 @@ class ColumnSumsEpilogue : public NeonIntEpilogue {
   int32_t start_[kMaxTileCols];
 };
 
-// The table line of a kernel whose sides are swapped for a row-major dst: 256 x
-// 256 by 32 columns with transposed stores take 297 thousand instructions, 208
-// thousand with both sides packed (SDOT).
-constexpr Kernel StoringColumns(Kernel kernel) {
-  kernel.row_major_depth = kNotRowMajor;
+// By counts of instructions. A row-major dst costs bytes in place 1000 levels
+// if multipliers are along dst's columns, with one multiplier less than half.
+constexpr Kernel WithLimits(Kernel kernel, int narrow_cols,
+                            int row_major_depth = kNotRowMajor) {
+  kernel.narrow_cols = narrow_cols;
+  kernel.row_major_depth = row_major_depth;
   return kernel;
 }
 
