@@ -259,10 +259,10 @@ bool Serves(const Kernel& kernel, const KernelQuery& query,
 // (Kernel::narrow_cols): it reads the wide side in place, or packs both.
 bool WideIsFaster(Path path, const Kernel& narrow, const KernelQuery& query,
                   const KernelQuery& swapped) {
-  bool found = false;
   if (narrow.kind != KernelKind::kNarrowInPlace || narrow.any_order) {
-    return found;
+    return false;
   }
+  bool found = false;
   WalkKernels(path, [&](Path, Path, const Kernel& kernel) {
     bool swap;
     if (kernel.narrow_cols == kernels::kNoLimit ||
