@@ -380,7 +380,6 @@ struct NarrowFloatKernel {
     tile.lhs = piece;
     tile.lhs_stride_bytes = padded * kLanes * sizeof(typename Op::Lhs);
     tile.steps = padded / Op::kStepDepth;
-    tile.column_start = nullptr;
     tile.rhs = {static_cast<const float*>(args.rhs) + RhsWord(k) * kRhsWidth,
                 args.rhs_stride_bytes};
     tile.start = tile.result = sums;

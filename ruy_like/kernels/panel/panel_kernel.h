@@ -354,13 +354,8 @@ struct PanelKernel {
                first_vector * args.lhs_stride_bytes;
     tile.lhs_stride_bytes = args.lhs_stride_bytes;
     tile.steps = args.depth / Op::kStepDepth;
-    tile.rhs = {nullptr, 0};
-    tile.start = nullptr;
-    tile.start_col_stride = 0;
-    tile.column_start = nullptr;
-    tile.result = nullptr;
-    tile.lhs_copy = nullptr;
-    tile.lhs_copy_stride_bytes = 0;
+    tile.prefetches_lhs = args.rows * args.depth >
+                          kSmallLhsBytes / ptrdiff_t{sizeof(typename Op::Lhs)};
     return tile;
   }
 };

@@ -21,18 +21,19 @@ namespace {
 struct TileArgs {
   const void* lhs;             // first of the tile's lhs panels
   ptrdiff_t lhs_stride_bytes;  // from one to the next
-  RhsColumns rhs;
-  ptrdiff_t steps;             // depth / kStepDepth
-  const void* start;           // what accumulators start from; as `result` lies
-  ptrdiff_t start_col_stride;  // elements to the next column's; 0: the same
-  const int32_t* column_start;  // added to all of a column, or null
-  void* result;                 // column-major, columns one below the other
+  RhsColumns rhs = {nullptr, 0};
+  ptrdiff_t steps;                 // depth / kStepDepth
+  const void* start = nullptr;     // first accumulators; as `result` lies
+  ptrdiff_t start_col_stride = 0;  // elements to the next column's; 0: the same
+  const int32_t* column_start = nullptr;  // added to all of a column, or null
+  void* result = nullptr;  // column-major, columns one below the other
   // Where a tile that copies its lhs stores the vectors that it loads.
-  void* lhs_copy;
-  ptrdiff_t lhs_copy_stride_bytes;  // from one lhs panel to the next
+  void* lhs_copy = nullptr;
+  ptrdiff_t lhs_copy_stride_bytes = 0;  // from one lhs panel to the next
   // Where a tile that is finished in registers goes, an Epilogue::Finish, or
   // null: to `result`.
   const void* finish = nullptr;
+  bool prefetches_lhs = false;
 };
 
 typedef void TileFn(const TileArgs& args);
@@ -163,14 +164,9 @@ template <class Op>
 RUY_LIKE_ALWAYS_INLINE typename Op::RhsVector LoadRhs(
     const typename Op::Rhs* column, ptrdiff_t offset_bytes,
     ptrdiff_t dot_bytes) {
-  if constexpr (Op::kSubSteps == 1) {
-    return Op::LoadRhs(column, dot_bytes);
-  } else {
-    return Op::LoadRhs(
-        reinterpret_cast<const typename Op::Rhs*>(
-            reinterpret_cast<const char*>(column) + offset_bytes),
-        dot_bytes);
-  }
+  return Op::LoadRhs(reinterpret_cast<const typename Op::Rhs*>(
+                         reinterpret_cast<const char*>(column) + offset_bytes),
+                     dot_bytes);
 }
 
 // kSubSteps sub-steps, from `sub_step` on, of a tile of few columns: these are
@@ -206,6 +202,73 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyAddByRows(
   }
 }
 
+// A lhs of more bytes comes from L2, out of which it is prefetched (from L1
+// that would cost up to 8%), so many bytes ahead (doc/tuning.md).
+constexpr ptrdiff_t kSmallLhsBytes = 16 << 10, kPrefetchBytes = 512;
+
+// Prefetches the lhs panels that are `part` modulo kParts; none if it is -1.
+template <class Op, int kVectors, int kCols, bool kCopiesLhs, bool kEndsInHalf,
+          int kParts, class Panels, class Cursor>
+RUY_LIKE_ALWAYS_INLINE void MultiplyStep(
+    const TileArgs& args, int part, Panels& lhs, Cursor& rhs, char*& lhs_copy,
+    typename Op::Vector (&acc)[kCols][kVectors]) {
+  typedef typename Op::Lhs Lhs;
+  typedef typename Op::Simd V;
+  // With one column both elements of a 32-bit word are multiplied at once; with
+  // more columns that takes too many registers (doc/tuning.md).
+  constexpr int kSubSteps = kCols == 1 && kVectors > 1 ? Op::kSubSteps : 1;
+  RUY_LIKE_UNROLL
+  for (int sub_step = 0; sub_step < Op::kSubSteps; sub_step += kSubSteps) {
+    // Else compilers load and widen all sub-steps' lhs first, and spill it.
+    if constexpr (Op::kSubSteps > 1) asm volatile("" ::: "memory");
+    if constexpr (Op::kSubSteps > 1 && kVectors > kCols) {
+      MultiplyAddByRows<Op, kSubSteps, kVectors, kCols>(lhs, rhs, sub_step,
+                                                        acc);
+      continue;
+    }
+    typename Op::LhsVector lhs_vectors[kVectors];
+    RUY_LIKE_UNROLL
+    for (int v = 0; v < kVectors; ++v) {
+      lhs_vectors[v] =
+          LoadLhs<Op>(static_cast<const Lhs*>(lhs.Panel(v)), sub_step);
+      if (sub_step == 0 && v % kParts == part) {
+        __builtin_prefetch(static_cast<const char*>(lhs.Panel(v)) +
+                           kPrefetchBytes);
+      }
+      if constexpr (kCopiesLhs) {
+        V::StoreAligned(reinterpret_cast<typename Op::Accum*>(
+                            lhs_copy + v * args.lhs_copy_stride_bytes),
+                        lhs_vectors[v]);
+      }
+    }
+    if constexpr (kCopiesLhs) lhs_copy += sizeof(typename Op::Vector);
+    if constexpr (Op::kTileKind == TileKind::kByLane) {
+      MultiplyAddByLanes<Op, kCols, kVectors>(rhs, lhs_vectors, acc);
+    } else {
+      RUY_LIKE_UNROLL
+      for (int c = 0; c < kCols; ++c) {
+        const typename Op::RhsVector rhs_vector =
+            LoadRhs<Op>(rhs.Column(c), sub_step * rhs.kDotBytes, rhs.kDotBytes);
+        RUY_LIKE_UNROLL
+        for (int v = 0; v < kVectors; ++v) {
+          if constexpr (kEndsInHalf) {
+            if (v == kVectors - 1) {
+              acc[c][v] = V::WithLowHalf(Op::MultiplyAdd(
+                  V::LowHalf(acc[c][v]), V::LowHalf(lhs_vectors[v]),
+                  V::LowHalf(rhs_vector)));
+              continue;
+            }
+          }
+          acc[c][v] = Op::MultiplyAdd(acc[c][v], lhs_vectors[v], rhs_vector);
+          if constexpr (Op::kSubSteps > 1) V::HoldInRegister(acc[c][v]);
+        }
+      }
+    }
+  }
+  lhs.Advance(V::kLanes * Op::kStepDepth * sizeof(Lhs));
+  rhs.Advance();
+}
+
 // The product of a tile, and between its steps the deferred epilogue of the one
 // before, if any. kEndsInHalf: only the lower half of the last vector is
 // multiplied; its upper rows are undefined.
@@ -216,12 +279,13 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
                                          const DeferredTile& deferred) {
   typedef typename Op::Vector Vector;
   typedef typename Op::Lhs Lhs;
-  typedef typename Op::Accum Accum;
   typedef typename Op::Simd V;
   constexpr int kEpilogueSteps = EpilogueSteps::Count(kCols);
-  // With one column both elements of a 32-bit word are multiplied at once; with
-  // more columns that takes too many registers (doc/tuning.md).
-  constexpr int kSubSteps = kCols == 1 && kVectors > 1 ? Op::kSubSteps : 1;
+  // Steps that read a line of each lhs panel.
+  constexpr int kLineSteps =
+      64 / Min(V::kLanes * Op::kStepDepth * int{sizeof(Lhs)}, 64);
+  constexpr bool kPrefetches = V::kLanes >= 8 && kLineSteps <= 2 &&
+                               kVectors > 1 && kCols >= 6 && !kCopiesLhs;
   Vector acc[kCols][kVectors];
   StartTile<Op, EpilogueSteps::kOneStart>(args, acc);
   LhsPanels<Op::kPointsToLhsPanels, kVectors> lhs(args);
@@ -234,55 +298,19 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
   ptrdiff_t steps = args.steps - steps_between * (kEpilogueSteps - 1);
   for (int epilogue_step = 0;
        epilogue_step == 0 || epilogue_step < kEpilogueSteps; ++epilogue_step) {
-    RUY_LIKE_UNROLL_STEPS
-    for (ptrdiff_t step = steps; step > 0; --step) {
-      RUY_LIKE_UNROLL
-      for (int sub_step = 0; sub_step < Op::kSubSteps; sub_step += kSubSteps) {
-        // Else compilers load and widen all sub-steps' lhs first, and spill it.
-        if constexpr (Op::kSubSteps > 1) asm volatile("" ::: "memory");
-        if constexpr (Op::kSubSteps > 1 && kVectors > kCols) {
-          MultiplyAddByRows<Op, kSubSteps, kVectors, kCols>(lhs, rhs, sub_step,
-                                                            acc);
-          continue;
-        }
-        typename Op::LhsVector lhs_vectors[kVectors];
+    if (kPrefetches && args.prefetches_lhs) {
+      for (; steps >= kLineSteps; steps -= kLineSteps) {
         RUY_LIKE_UNROLL
-        for (int v = 0; v < kVectors; ++v) {
-          lhs_vectors[v] =
-              LoadLhs<Op>(static_cast<const Lhs*>(lhs.Panel(v)), sub_step);
-          if constexpr (kCopiesLhs) {
-            V::StoreAligned(reinterpret_cast<Accum*>(
-                                lhs_copy + v * args.lhs_copy_stride_bytes),
-                            lhs_vectors[v]);
-          }
-        }
-        if constexpr (kCopiesLhs) lhs_copy += sizeof(Vector);
-        if constexpr (Op::kTileKind == TileKind::kByLane) {
-          MultiplyAddByLanes<Op, kCols, kVectors>(rhs, lhs_vectors, acc);
-        } else {
-          RUY_LIKE_UNROLL
-          for (int c = 0; c < kCols; ++c) {
-            const typename Op::RhsVector rhs_vector = LoadRhs<Op>(
-                rhs.Column(c), sub_step * rhs.kDotBytes, rhs.kDotBytes);
-            RUY_LIKE_UNROLL
-            for (int v = 0; v < kVectors; ++v) {
-              if constexpr (kEndsInHalf) {
-                if (v == kVectors - 1) {
-                  acc[c][v] = V::WithLowHalf(Op::MultiplyAdd(
-                      V::LowHalf(acc[c][v]), V::LowHalf(lhs_vectors[v]),
-                      V::LowHalf(rhs_vector)));
-                  continue;
-                }
-              }
-              acc[c][v] =
-                  Op::MultiplyAdd(acc[c][v], lhs_vectors[v], rhs_vector);
-              if constexpr (Op::kSubSteps > 1) V::HoldInRegister(acc[c][v]);
-            }
-          }
+        for (int part = 0; part < kLineSteps; ++part) {
+          MultiplyStep<Op, kVectors, kCols, kCopiesLhs, kEndsInHalf,
+                       kLineSteps>(args, part, lhs, rhs, lhs_copy, acc);
         }
       }
-      lhs.Advance(V::kLanes * Op::kStepDepth * sizeof(Lhs));
-      rhs.Advance();
+    }
+    RUY_LIKE_UNROLL_STEPS
+    for (; steps > 0; --steps) {
+      MultiplyStep<Op, kVectors, kCols, kCopiesLhs, kEndsInHalf, kLineSteps>(
+          args, -1, lhs, rhs, lhs_copy, acc);
     }
     if constexpr (kEpilogueSteps > 0) {
       if (!deferred.IsEmpty()) epilogue_steps.Run(epilogue_step);
