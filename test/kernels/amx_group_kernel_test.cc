@@ -304,7 +304,9 @@ TEST_P(AmxGroupKernelTest, ServesManyColumns) {
       EXPECT_EQ(context_.last_used_path(), Path::kAmx);
       const std::string kernel = context_.last_used_kernel();
       EXPECT_EQ(kernel == many, is_many) << bits << " bits, " << cols;
-      if (cols == 1) EXPECT_EQ(kernel, few);
+      if (cols == 1) {
+        EXPECT_EQ(kernel, few);
+      }
       if (!IsAmxEmulated()) continue;
       EXPECT_EQ(EmulatedTileUnit().counts().products > 0, is_many);
     }
