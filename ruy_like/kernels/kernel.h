@@ -213,8 +213,8 @@ struct Kernel {
   int max_cols_of_small_lhs = kNoLimit;
   // With fewer columns products take the kernel of a lower path.
   int min_cols = 0;
-  // Products with a wider narrow side are not for those of kind kNarrowInPlace
-  // if this one serves them; of AMX twice as wide for a row-major dst.
+  // If this one serves a product whose narrow side is wider, none of kind
+  // kNarrowInPlace does; tiles that store a row-major dst: twice as wide.
   int narrow_cols = kNoLimit;
   // With group scales: applies only to products of at least so many columns
   // times depth of a group.

@@ -33,7 +33,7 @@ struct TileArgs {
   // Where a tile that is finished in registers goes, an Epilogue::Finish, or
   // null: to `result`.
   const void* finish = nullptr;
-  bool prefetches_lhs = false;
+  bool prefetches_lhs = false;  // as the lhs comes from L2
 };
 
 typedef void TileFn(const TileArgs& args);
@@ -206,7 +206,7 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyAddByRows(
 // that would cost up to 8%), so many bytes ahead (doc/tuning.md).
 constexpr ptrdiff_t kSmallLhsBytes = 16 << 10, kPrefetchBytes = 512;
 
-// Prefetches the lhs panels that are `part` modulo kParts; none if it is -1.
+// Multiplies a step. Prefetches lhs panels `part` modulo kParts; -1: none.
 template <class Op, int kVectors, int kCols, bool kCopiesLhs, bool kEndsInHalf,
           int kParts, class Panels, class Cursor>
 RUY_LIKE_ALWAYS_INLINE void MultiplyStep(
