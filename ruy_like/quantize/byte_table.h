@@ -116,18 +116,16 @@ RUY_LIKE_EXPORT absl::Status RequantizeTensor(const Erased& input,
 template <typename In, typename Out>
 absl::Status ApplyTable(const TensorView<In>& input, const ByteTable& table,
                         Context* context, TensorView<Out>* output) {
-  namespace qi = quantize_internal;
-  qi::CheckBytes<In, Out>();
-  return qi::ApplyTable(qi::Erase(input), table, context, qi::Erase(output));
+  quantize_internal::CheckBytes<In, Out>();
+  return quantize_internal::ApplyTable(input, table, context, output);
 }
 
 // From input's parameters to output's: ApplyTable with MakeRequantize.
 template <typename In, typename Out>
 absl::Status Requantize(const TensorView<In>& input, Context* context,
                         TensorView<Out>* output) {
-  namespace qi = quantize_internal;
-  qi::CheckBytes<In, Out>();
-  return qi::RequantizeTensor(qi::Erase(input), context, qi::Erase(output));
+  quantize_internal::CheckBytes<In, Out>();
+  return quantize_internal::RequantizeTensor(input, context, output);
 }
 
 }  // namespace ruy_like

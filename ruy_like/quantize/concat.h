@@ -46,13 +46,13 @@ RUY_LIKE_EXPORT absl::Status Concat(const ErasedList& inputs, TensorAxis axis,
 template <typename In, typename T>
 absl::Status Concat(absl::Span<const TensorView<In>> inputs, TensorAxis axis,
                     Context* context, TensorView<T>* output) {
-  namespace qi = quantize_internal;
-  qi::CheckSameBytes<T, In>();
-  const auto erase = [](const void* tensors, std::size_t i) {
-    return qi::Erase(static_cast<const TensorView<In>*>(tensors)[i]);
+  quantize_internal::CheckSameBytes<T, In>();
+  const auto erase = [](const void* tensors,
+                        std::size_t i) -> quantize_internal::Erased {
+    return static_cast<const TensorView<In>*>(tensors)[i];
   };
-  return qi::Concat({inputs.data(), inputs.size(), erase}, axis, context,
-                    qi::Erase(output));
+  return quantize_internal::Concat({inputs.data(), inputs.size(), erase}, axis,
+                                   context, output);
 }
 
 }  // namespace ruy_like

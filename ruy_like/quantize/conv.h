@@ -43,10 +43,9 @@ absl::Status Conv2D(const TensorView<In>& input, const PackedWeights& weights,
                     BiasSpan<Out> bias, const Window& window,
                     Workspace* workspace, Context* context,
                     TensorView<Out>* output) {
-  namespace qi = quantize_internal;
-  qi::CheckLayerTypes<In, Out>();
-  return qi::Conv2D(qi::Erase(input), qi::LayerSource(weights, qi::Erase(bias)),
-                    window, workspace, context, qi::Erase(output));
+  quantize_internal::CheckLayerTypes<In, Out>();
+  return quantize_internal::Conv2D(input, {weights, bias}, window, workspace,
+                                   context, output);
 }
 
 // The same for a layer made of such weights.
@@ -54,10 +53,9 @@ template <typename In, typename Out>
 absl::Status Conv2D(const TensorView<In>& input, const QuantizedLayer& layer,
                     const Window& window, Workspace* workspace,
                     Context* context, TensorView<Out>* output) {
-  namespace qi = quantize_internal;
-  qi::CheckLayerTypes<In, Out>();
-  return qi::Conv2D(qi::Erase(input), qi::LayerSource(layer), window, workspace,
-                    context, qi::Erase(output));
+  quantize_internal::CheckLayerTypes<In, Out>();
+  return quantize_internal::Conv2D(input, layer, window, workspace, context,
+                                   output);
 }
 
 }  // namespace ruy_like

@@ -34,11 +34,9 @@ absl::Status DepthwiseConv2D(const TensorView<In>& input,
                              BiasSpan<Out> bias, const Window& window,
                              Workspace* workspace, Context* context,
                              TensorView<Out>* output) {
-  namespace qi = quantize_internal;
-  qi::CheckLayerTypes<In, Out>();
-  return qi::DepthwiseConv2D(qi::Erase(input),
-                             qi::LayerSource(weights, qi::Erase(bias)), window,
-                             workspace, context, qi::Erase(output));
+  quantize_internal::CheckLayerTypes<In, Out>();
+  return quantize_internal::DepthwiseConv2D(input, {weights, bias}, window,
+                                            workspace, context, output);
 }
 
 // The same for a layer made of such weights.
@@ -47,10 +45,9 @@ absl::Status DepthwiseConv2D(const TensorView<In>& input,
                              const QuantizedLayer& layer, const Window& window,
                              Workspace* workspace, Context* context,
                              TensorView<Out>* output) {
-  namespace qi = quantize_internal;
-  qi::CheckLayerTypes<In, Out>();
-  return qi::DepthwiseConv2D(qi::Erase(input), qi::LayerSource(layer), window,
-                             workspace, context, qi::Erase(output));
+  quantize_internal::CheckLayerTypes<In, Out>();
+  return quantize_internal::DepthwiseConv2D(input, layer, window, workspace,
+                                            context, output);
 }
 
 }  // namespace ruy_like

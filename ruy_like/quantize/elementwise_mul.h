@@ -38,10 +38,8 @@ RUY_LIKE_EXPORT absl::Status QuantizedMul(const Erased& a, const Erased& b,
 template <typename A, typename B, typename T>
 absl::Status QuantizedMul(const TensorView<A>& a, const TensorView<B>& b,
                           Context* context, TensorView<T>* output) {
-  namespace qi = quantize_internal;
-  qi::CheckSameBytes<T, A, B>();
-  return qi::QuantizedMul(qi::Erase(a), qi::Erase(b), context,
-                          qi::Erase(output));
+  quantize_internal::CheckSameBytes<T, A, B>();
+  return quantize_internal::QuantizedMul(a, b, context, output);
 }
 
 }  // namespace ruy_like

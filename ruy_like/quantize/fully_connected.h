@@ -55,11 +55,9 @@ absl::Status FullyConnected(const TensorView<In>& input,
                             const PackedWeights& weights, BiasSpan<Out> bias,
                             Workspace* workspace, Context* context,
                             TensorView<Out>* output) {
-  namespace qi = quantize_internal;
-  qi::CheckLayerTypes<In, Out>();
-  return qi::FullyConnected(qi::Erase(input),
-                            qi::LayerSource(weights, qi::Erase(bias)),
-                            workspace, context, qi::Erase(output));
+  quantize_internal::CheckLayerTypes<In, Out>();
+  return quantize_internal::FullyConnected(input, {weights, bias}, workspace,
+                                           context, output);
 }
 
 // The same for a layer made of such weights.
@@ -67,10 +65,9 @@ template <typename In, typename Out>
 absl::Status FullyConnected(const TensorView<In>& input,
                             const QuantizedLayer& layer, Context* context,
                             TensorView<Out>* output) {
-  namespace qi = quantize_internal;
-  qi::CheckLayerTypes<In, Out>();
-  return qi::FullyConnected(qi::Erase(input), qi::LayerSource(layer), nullptr,
-                            context, qi::Erase(output));
+  quantize_internal::CheckLayerTypes<In, Out>();
+  return quantize_internal::FullyConnected(input, layer, nullptr, context,
+                                           output);
 }
 
 }  // namespace ruy_like

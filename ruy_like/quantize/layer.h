@@ -29,9 +29,27 @@ template <typename Out>
 using BiasSpan =
     absl::Span<const typename MulParams<std::int32_t, Out>::BiasScalar>;
 
+class QuantizedLayer;
+
 namespace quantize_internal {
+
 struct Layer;
-struct LayerSource;
+
+// The source of an operation's weights: a layer, or weights and bias, of which
+// it makes one in the call.
+struct LayerSource {
+  inline LayerSource(const QuantizedLayer& layer);  // NOLINT
+  LayerSource(const PackedWeights& weights, const Erased& erased_bias)
+      : packed(&weights), bias(erased_bias) {}
+  LayerSource(const DepthwiseWeights& weights, const Erased& erased_bias)
+      : depthwise(&weights), bias(erased_bias) {}
+
+  const Layer* made = nullptr;
+  const PackedWeights* packed = nullptr;
+  const DepthwiseWeights* depthwise = nullptr;
+  Erased bias;
+};
+
 }  // namespace quantize_internal
 
 // Immutable: any number of threads and Contexts may use one at once. Copies
@@ -64,7 +82,11 @@ class RUY_LIKE_EXPORT QuantizedLayer final {
       const Weights& weights, BiasSpan<Out> bias, const QuantParams& input,
       const QuantParams& output,
       MultiplierRounding rounding = MultiplierRounding::kOnce,
-      const ByteTable* table = nullptr);
+      const ByteTable* table = nullptr) {
+    quantize_internal::CheckLayerTypes<In, Out>();
+    return MakeErased({weights, bias}, internal::ScalarOf<In>(), input,
+                      internal::ScalarOf<Out>(), output, rounding, table);
+  }
 
   // For the operations; null where there are no channels.
   const quantize_internal::Layer* get() const { return layer_.get(); }
@@ -79,38 +101,8 @@ class RUY_LIKE_EXPORT QuantizedLayer final {
   std::shared_ptr<const quantize_internal::Layer> layer_;
 };
 
-namespace quantize_internal {
-
-// The source of an operation's weights: a layer, or weights and bias, of which
-// it makes one in the call.
-struct LayerSource {
-  explicit LayerSource(const QuantizedLayer& layer) : made(layer.get()) {}
-  LayerSource(const PackedWeights& weights, const Erased& erased_bias)
-      : packed(&weights), bias(erased_bias) {}
-  LayerSource(const DepthwiseWeights& weights, const Erased& erased_bias)
-      : depthwise(&weights), bias(erased_bias) {}
-
-  const Layer* made = nullptr;
-  const PackedWeights* packed = nullptr;
-  const DepthwiseWeights* depthwise = nullptr;
-  Erased bias;
-};
-
-}  // namespace quantize_internal
-
-template <typename In, typename Out, typename Weights>
-absl::StatusOr<QuantizedLayer> QuantizedLayer::Make(const Weights& weights,
-                                                    BiasSpan<Out> bias,
-                                                    const QuantParams& input,
-                                                    const QuantParams& output,
-                                                    MultiplierRounding rounding,
-                                                    const ByteTable* table) {
-  namespace qi = quantize_internal;
-  qi::CheckLayerTypes<In, Out>();
-  return MakeErased(qi::LayerSource(weights, qi::Erase(bias)),
-                    internal::ScalarOf<In>(), input, internal::ScalarOf<Out>(),
-                    output, rounding, table);
-}
+inline quantize_internal::LayerSource::LayerSource(const QuantizedLayer& layer)
+    : made(layer.get()) {}
 
 }  // namespace ruy_like
 

@@ -54,11 +54,10 @@ template <typename In, typename T>
 absl::Status MaxPool2D(const TensorView<In>& input, const Window& window,
                        Workspace* workspace, Context* context,
                        TensorView<T>* output) {
-  namespace qi = quantize_internal;
-  qi::CheckSameBytes<T, In>();
-  return qi::Pool(qi::Erase(input), window, qi::Pooling::kMax,
-                  AveragePadding::kExclude, workspace, context,
-                  qi::Erase(output));
+  quantize_internal::CheckSameBytes<T, In>();
+  return quantize_internal::Pool(
+      input, window, quantize_internal::Pooling::kMax, AveragePadding::kExclude,
+      workspace, context, output);
 }
 
 // output = the mean of the stored values, rounded half away from zero, clamped.
@@ -68,10 +67,10 @@ absl::Status AveragePool2D(
     const TensorView<In>& input, const Window& window, Workspace* workspace,
     Context* context, TensorView<T>* output,
     AveragePadding average_padding = AveragePadding::kExclude) {
-  namespace qi = quantize_internal;
-  qi::CheckSameBytes<T, In>();
-  return qi::Pool(qi::Erase(input), window, qi::Pooling::kAverage,
-                  average_padding, workspace, context, qi::Erase(output));
+  quantize_internal::CheckSameBytes<T, In>();
+  return quantize_internal::Pool(input, window,
+                                 quantize_internal::Pooling::kAverage,
+                                 average_padding, workspace, context, output);
 }
 
 }  // namespace ruy_like

@@ -72,19 +72,17 @@ template <typename Q>
 absl::Status Quantize(absl::Span<const float> x, const QuantParams& params,
                       absl::Span<Q> q, Context* context = nullptr,
                       Rounding rounding = Rounding::kHalfAwayFromZero) {
-  namespace qi = quantize_internal;
-  qi::CheckStoredType<Q>();
-  return qi::Quantize(qi::Erase(x), absl::MakeConstSpan(&params, 1),
-                      ChannelDimension::kRow, qi::Erase(q), context, rounding);
+  quantize_internal::CheckStoredType<Q>();
+  return quantize_internal::Quantize(x, {&params, 1}, ChannelDimension::kRow, q,
+                                     context, rounding);
 }
 
 template <typename Q>
 absl::Status Dequantize(absl::Span<const Q> q, const QuantParams& params,
                         absl::Span<float> x, Context* context = nullptr) {
-  namespace qi = quantize_internal;
-  qi::CheckStoredType<Q>();
-  return qi::Dequantize(qi::Erase(q), absl::MakeConstSpan(&params, 1),
-                        ChannelDimension::kRow, qi::Erase(x), context);
+  quantize_internal::CheckStoredType<Q>();
+  return quantize_internal::Dequantize(q, {&params, 1}, ChannelDimension::kRow,
+                                       x, context);
 }
 
 // ## Matrices, per channel and per tensor
@@ -102,11 +100,10 @@ absl::Status QuantizeChannels(const Matrix<float>& x,
                               ChannelDimension channels, Matrix<Q>* q,
                               Context* context = nullptr,
                               Rounding rounding = Rounding::kHalfAwayFromZero) {
-  namespace qi = quantize_internal;
-  qi::CheckStoredType<Q>();
-  absl::Status status = qi::Quantize(qi::Erase(x), params, channels,
-                                     qi::Erase(q), context, rounding);
-  if (status.ok() && qi::SameZeroPoints(params)) {
+  quantize_internal::CheckStoredType<Q>();
+  absl::Status status =
+      quantize_internal::Quantize(x, params, channels, q, context, rounding);
+  if (status.ok() && quantize_internal::SameZeroPoints(params)) {
     q->set_zero_point(static_cast<Q>(params[0].zero_point));
   }
   return status;
@@ -117,9 +114,8 @@ absl::Status DequantizeChannels(const Matrix<Q>& q,
                                 absl::Span<const QuantParams> params,
                                 ChannelDimension channels, Matrix<float>* x,
                                 Context* context = nullptr) {
-  namespace qi = quantize_internal;
-  qi::CheckStoredType<Q>();
-  return qi::Dequantize(qi::Erase(q), params, channels, qi::Erase(x), context);
+  quantize_internal::CheckStoredType<Q>();
+  return quantize_internal::Dequantize(q, params, channels, x, context);
 }
 
 template <typename Q>
@@ -145,15 +141,15 @@ template <typename Q>
 absl::Status Quantize(const Matrix<float>& x, const QuantParams& params,
                       Matrix<Q>* q, Context* context = nullptr,
                       Rounding rounding = Rounding::kHalfAwayFromZero) {
-  return QuantizeChannels(x, absl::MakeConstSpan(&params, 1),
-                          ChannelDimension::kRow, q, context, rounding);
+  return QuantizeChannels(x, {&params, 1}, ChannelDimension::kRow, q, context,
+                          rounding);
 }
 
 template <typename Q>
 absl::Status Dequantize(const Matrix<Q>& q, const QuantParams& params,
                         Matrix<float>* x, Context* context = nullptr) {
-  return DequantizeChannels(q, absl::MakeConstSpan(&params, 1),
-                            ChannelDimension::kRow, x, context);
+  return DequantizeChannels(q, {&params, 1}, ChannelDimension::kRow, x,
+                            context);
 }
 
 // ChooseSymmetric for the largest magnitude of each row or column of x: the

@@ -44,9 +44,7 @@ absl::Status Requantize(absl::Span<const std::int32_t> x,
                         const QuantParams& params, absl::Span<Q> q,
                         Context* context = nullptr) {
   static_assert(sizeof(Q) < sizeof(std::int32_t), "");
-  return quantize_internal::Requantize(quantize_internal::Erase(x), multiplier,
-                                       params, quantize_internal::Erase(q),
-                                       context);
+  return quantize_internal::Requantize(x, multiplier, params, q, context);
 }
 
 // The same for x that stand for x * x_scale: the multiplier is x_scale /

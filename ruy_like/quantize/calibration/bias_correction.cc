@@ -77,7 +77,7 @@ absl::Status CorrectBias(const Matrix<float>& weights,
                          absl::Span<const float> input_means,
                          absl::Span<float> bias, ChannelColumns columns) {
   return CatchNoMemory([&]() -> absl::Status {
-    const qi::Erased erased = qi::Erase(weights);
+    const qi::Erased erased = weights;
     RUY_LIKE_RETURN_IF_ERROR(qi::CheckOperand("weights", erased));
     const std::ptrdiff_t rows = weights.layout().rows();
     RUY_LIKE_RETURN_IF_ERROR(qi::CheckBiasCount(bias.size(), "weights", rows));
@@ -112,7 +112,7 @@ absl::Status CorrectMeasuredBias(const Matrix<float>& reference,
                                  ChannelDimension channels,
                                  absl::Span<float> bias) {
   return CatchNoMemory([&]() -> absl::Status {
-    const qi::Erased a = qi::Erase(reference), b = qi::Erase(quantized);
+    const qi::Erased a = reference, b = quantized;
     RUY_LIKE_RETURN_IF_ERROR(qi::CheckOperand("reference", a));
     RUY_LIKE_RETURN_IF_ERROR(qi::CheckOperand("quantized", b));
     const std::ptrdiff_t rows = reference.layout().rows();

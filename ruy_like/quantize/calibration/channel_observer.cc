@@ -71,7 +71,7 @@ absl::Status ChannelObserver::Observe(const Matrix<float>& values,
                                       ChannelDimension dimension,
                                       Context* context) {
   return CatchNoMemory([&]() -> absl::Status {
-    RUY_LIKE_RETURN_IF_ERROR(qi::CheckOperand("values", qi::Erase(values)));
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckOperand("values", values));
     RUY_LIKE_RETURN_IF_ERROR(qi::CheckDimension(dimension));
     const Matrix<float> rows =
         dimension == ChannelDimension::kRow ? values : Transposed(values);

@@ -181,7 +181,7 @@ class EqSearcher final {
   }
 
   absl::Status ChooseStart() {
-    RUY_LIKE_RETURN_IF_ERROR(qi::CheckOperand("weights", qi::Erase(weights_)));
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckOperand("weights", weights_));
     for (std::ptrdiff_t row = 0; row < rows_; ++row) {
       Observer observer;
       RUY_LIKE_RETURN_IF_ERROR(

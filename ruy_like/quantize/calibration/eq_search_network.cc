@@ -31,7 +31,7 @@ absl::Status GatherPatches(const TensorView<const float>& images,
                            const Window& window, std::vector<float>* patches,
                            Matrix<float>* matrix) {
   const TensorShape& shape = images.shape;
-  RUY_LIKE_RETURN_IF_ERROR(qi::CheckOperand("images", qi::Erase(images)));
+  RUY_LIKE_RETURN_IF_ERROR(qi::CheckOperand("images", images));
   RUY_LIKE_ASSIGN_OR_RETURN(const auto output,
                             OutputShape(shape, window, /*channels=*/1));
   const ptrdiff_t taps = window.kernel_height * window.kernel_width;
@@ -89,7 +89,7 @@ struct LayerInput {
 
 absl::Status CheckValues(const EqTensor& tensor) {
   const TensorView<const float> view = {tensor.values.data(), tensor.shape, {}};
-  RUY_LIKE_RETURN_IF_ERROR(qi::CheckOperand("input", qi::Erase(view)));
+  RUY_LIKE_RETURN_IF_ERROR(qi::CheckOperand("input", view));
   const ptrdiff_t count = qi::ElementCount(tensor.shape);
   if (static_cast<std::size_t>(count) == tensor.values.size()) {
     return absl::OkStatus();

@@ -34,7 +34,7 @@ absl::Status CheckOptions(const EqualizeOptions& options) {
 
 absl::Status CheckLayer(const EqualizedLayer& layer, std::size_t l) {
   const std::string name = NameOf("weights", l);
-  const qi::Erased erased = qi::Erase(layer.weights);
+  const qi::Erased erased = layer.weights;
   RUY_LIKE_RETURN_IF_ERROR(qi::CheckWritable(name.c_str(), erased));
   RUY_LIKE_RETURN_IF_ERROR(qi::CheckData({NameOf("bias", l), layer.bias}));
   const Matrix<float>& weights = *layer.weights;
@@ -59,7 +59,7 @@ absl::Status CheckMemory(absl::Span<const EqualizedLayer> layers) {
   };
   const auto operand = [&](std::size_t i) {
     const EqualizedLayer& layer = layers[i / 2];
-    return i % 2 == 0 ? qi::Erase(layer.weights) : qi::Erase(layer.bias);
+    return i % 2 == 0 ? qi::Erased(layer.weights) : layer.bias;
   };
   for (std::size_t i = 0; i < 2 * layers.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {

@@ -212,7 +212,7 @@ absl::Status Observer::SetRange(float absmax) {
 
 absl::Status Observer::Observe(const Matrix<float>& values, Context* context) {
   return CatchNoMemory([&]() -> absl::Status {
-    const qi::Erased view = qi::Erase(values);
+    const qi::Erased view = values;
     RUY_LIKE_RETURN_IF_ERROR(qi::CheckOperand("values", view));
     if (values.layout().rows() == 0 || values.layout().cols() == 0) {
       return absl::OkStatus();

@@ -17,8 +17,38 @@
 
 namespace ruy_like::quantize_internal {
 
-// One of the three, or a null pointer to a Matrix or TensorView.
+// One of the three, or a null pointer to a Matrix or TensorView: converted from
+// them where a function without types is called.
 struct Erased {
+  Erased() = default;
+  template <typename T>
+  Erased(absl::Span<T> span)  // NOLINT
+      : data(span.data()),
+        scalar(internal::ScalarOf<std::remove_const_t<T>>()),
+        is_const(std::is_const<T>::value) {
+    MakeSimpleLayout(1, static_cast<std::ptrdiff_t>(span.size()),
+                     Order::kRowMajor, &layout);
+  }
+  template <typename T>
+  Erased(const Matrix<T>& matrix)  // NOLINT
+      : data(matrix.data()),
+        scalar(internal::ScalarOf<T>()),
+        is_const(matrix.data_is_const()),
+        layout(matrix.layout()) {}
+  template <typename T>
+  Erased(const TensorView<T>& tensor)  // NOLINT
+      : data(tensor.data),
+        scalar(internal::ScalarOf<std::remove_const_t<T>>()),
+        is_const(std::is_const<T>::value),
+        is_tensor(true),
+        shape(tensor.shape),
+        params(tensor.params) {}
+  template <typename T>
+  Erased(const T* pointer)  // NOLINT
+      : Erased(pointer != nullptr ? Erased(*pointer) : Erased()) {
+    is_null = pointer == nullptr;
+  }
+
   const void* data = nullptr;
   Scalar scalar = Scalar::kF32;
   bool is_const = true;
@@ -30,49 +60,6 @@ struct Erased {
   TensorShape shape;
   QuantParams params;
 };
-
-template <typename T>
-Erased EraseData(const T* data, bool is_const) {
-  Erased erased;
-  erased.data = data;
-  erased.scalar = internal::ScalarOf<T>();
-  erased.is_const = is_const;
-  return erased;
-}
-
-template <typename T>
-Erased Erase(absl::Span<T> span) {
-  Erased erased =
-      EraseData<std::remove_const_t<T>>(span.data(), std::is_const<T>::value);
-  MakeSimpleLayout(1, static_cast<std::ptrdiff_t>(span.size()),
-                   Order::kRowMajor, &erased.layout);
-  return erased;
-}
-
-template <typename T>
-Erased Erase(const Matrix<T>& matrix) {
-  Erased erased = EraseData(matrix.data(), matrix.data_is_const());
-  erased.layout = matrix.layout();
-  return erased;
-}
-
-template <typename T>
-Erased Erase(const TensorView<T>& tensor) {
-  Erased erased =
-      EraseData<std::remove_const_t<T>>(tensor.data, std::is_const<T>::value);
-  erased.is_tensor = true;
-  erased.shape = tensor.shape;
-  erased.params = tensor.params;
-  return erased;
-}
-
-template <typename T>
-Erased Erase(const T* pointer) {
-  if (pointer != nullptr) return Erase(*pointer);
-  Erased erased;
-  erased.is_null = true;
-  return erased;
-}
 
 template <typename T>
 constexpr bool IsByte() {

@@ -164,7 +164,7 @@ absl::StatusOr<QuantizedLayer> MakeLayer(const Matrix<float>& weights,
   return CatchNoMemory([&]() -> absl::StatusOr<QuantizedLayer> {
     if (options.report != nullptr) *options.report = MakeLayerReport();
     RUY_LIKE_RETURN_IF_ERROR(CheckNotNull("context", context));
-    RUY_LIKE_RETURN_IF_ERROR(CheckOperand("weights", Erase(weights)));
+    RUY_LIKE_RETURN_IF_ERROR(CheckOperand("weights", weights));
     RUY_LIKE_RETURN_IF_ERROR(CheckData({"bias", bias}));
     const std::ptrdiff_t rows = weights.layout().rows();
     const std::ptrdiff_t cols = weights.layout().cols();
@@ -193,12 +193,11 @@ absl::StatusOr<QuantizedLayer> MakeLayer(const Matrix<float>& weights,
       RUY_LIKE_RETURN_IF_ERROR(
           QuantizeBias(bias, input, params, absl::MakeSpan(int_bias)).status());
     }
-    const Erased erased_bias = out == Scalar::kF32
-                                   ? Erase(bias)
-                                   : Erase(absl::MakeConstSpan(int_bias));
+    const Erased erased_bias =
+        out == Scalar::kF32 ? Erased(bias) : absl::MakeConstSpan(int_bias);
     const auto make = [&](const auto& packed) {
-      return QuantizedLayer::MakeErased(LayerSource(packed, erased_bias), in,
-                                        input, out, output, options.rounding,
+      return QuantizedLayer::MakeErased({packed, erased_bias}, in, input, out,
+                                        output, options.rounding,
                                         options.table);
     };
     if (is_depthwise) {

@@ -59,7 +59,7 @@ absl::StatusOr<std::int64_t> Magnitude(const Matrix<std::int8_t>& weights,
 // returns the weights' Magnitude.
 absl::StatusOr<std::int64_t> CheckWeights(
     const Matrix<std::int8_t>& weights, absl::Span<const QuantParams> params) {
-  RUY_LIKE_RETURN_IF_ERROR(qi::CheckOperand("weights", qi::Erase(weights)));
+  RUY_LIKE_RETURN_IF_ERROR(qi::CheckOperand("weights", weights));
   const std::ptrdiff_t channels = weights.layout().rows();
   if (channels < 1) {
     return Invalid("weights have no channels");

@@ -187,7 +187,7 @@ absl::StatusOr<std::vector<QuantParams>> ChooseSymmetricChannels(
     ScaleRounding rounding) {
   return CatchNoMemory([&]() -> absl::StatusOr<std::vector<QuantParams>> {
     namespace qi = quantize_internal;
-    RUY_LIKE_RETURN_IF_ERROR(qi::CheckOperand("x", qi::Erase(x)));
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckOperand("x", x));
     RUY_LIKE_RETURN_IF_ERROR(qi::CheckDimension(channels));
     // Bits and rounding, also where there are no channels.
     RUY_LIKE_RETURN_IF_ERROR(ChooseSymmetric(0, bits, rounding).status());
@@ -202,8 +202,8 @@ absl::Status DequantizeAcc(const Matrix<std::int32_t>& acc,
                            Context* context) {
   return CatchNoMemory([&]() -> absl::Status {
     namespace qi = quantize_internal;
-    const qi::Erased src = qi::Erase(acc);
-    const qi::Erased dst = qi::Erase(x);
+    const qi::Erased src = acc;
+    const qi::Erased dst = x;
     RUY_LIKE_RETURN_IF_ERROR(
         qi::CheckPair("acc", src, "x", dst, /*in_place=*/true));
     RUY_LIKE_RETURN_IF_ERROR(

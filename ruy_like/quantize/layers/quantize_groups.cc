@@ -533,7 +533,7 @@ Result QuantizeGroups(const Matrix<float>& weights, int bits,
                       std::ptrdiff_t group_size, GroupScaleSearch search) {
   const ScopedFloatState float_state(FloatState::kDefault);
   return CatchNoMemory([&]() -> Result {
-    RUY_LIKE_RETURN_IF_ERROR(qi::CheckOperand("weights", qi::Erase(weights)));
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckOperand("weights", weights));
     RUY_LIKE_RETURN_IF_ERROR(
         CheckEnum("search", search, GroupScaleSearch::kMse));
     const std::ptrdiff_t rows = weights.layout().rows();

@@ -67,8 +67,7 @@ absl::StatusOr<QuantParams> RequantizeToUsedRange(
     absl::Span<const std::int32_t> x, double x_scale,
     absl::Span<std::uint8_t> q, Context* context) {
   return CatchNoMemory([&]() -> absl::StatusOr<QuantParams> {
-    RUY_LIKE_RETURN_IF_ERROR(
-        qi::CheckPair("x", qi::Erase(x), "q", qi::Erase(q)));
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckPair("x", x, "q", q));
     const qi::ElementKernels& kernels =
         qi::ElementKernelsFor(qi::TargetsFor(context));
     qi::SharedRange shared({0, 0});  // the range includes 0

@@ -18,7 +18,7 @@ constexpr float kDeadVariance = 10;  // in epsilons
 // The memory of all operands; none is among what is written.
 absl::Status ValidateMemory(const BatchNorm& norm, const Matrix<float>* weights,
                             absl::Span<float> bias) {
-  const qi::Erased erased = qi::Erase(weights);
+  const qi::Erased erased = weights;
   RUY_LIKE_RETURN_IF_ERROR(qi::CheckWritable("weights", erased));
   RUY_LIKE_RETURN_IF_ERROR(
       qi::CheckBiasCount(bias.size(), "weights", weights->layout().rows()));
