@@ -26,7 +26,6 @@ namespace ruy_like {
 class Observer;
 
 namespace quantize_internal {
-struct CalibrationKernels;
 
 // All that an Observer knows. For calibration files, not for callers.
 struct ObserverState {
@@ -154,34 +153,6 @@ class RUY_LIKE_EXPORT Observer final {
 
  private:
   friend struct quantize_internal::ObserverState;
-
-  class Shards;
-
-  struct Pipeline;
-
-  // Contiguous values, on this thread. Where `pipeline` is not null, some may
-  // wait in it until Drain.
-  void ObserveRange(const float* values, std::size_t n,
-                    const quantize_internal::CalibrationKernels& kernels,
-                    Pipeline* pipeline);
-  // One chunk, counted at once. `pipeline` may be null.
-  void ObserveChunk(const float* values, std::size_t n,
-                    const quantize_internal::CalibrationKernels& kernels,
-                    Pipeline* pipeline);
-  // One whole chunk, if its values are finite and within the range: it is
-  // counted with the next one. Else false and nothing observed.
-  bool StepChunk(const float* values,
-                 const quantize_internal::CalibrationKernels& kernels,
-                 Pipeline* pipeline);
-  // Adds the statistics of n finite values: a chunk's or another observer's.
-  template <typename Stats>
-  void AddStats(const Stats& stats, std::uint64_t n);
-  void Count(const std::uint16_t* index, std::size_t n);
-  void Drain(Pipeline* pipeline);
-  // True if the histogram covers a magnitude.
-  bool Covers(float magnitude) const;
-  void CoverExponent(int exponent);
-  absl::StatusOr<float> AciqThreshold(CalibrationMethod method, int bits) const;
 
   quantize_internal::ObserverState state_;
 };

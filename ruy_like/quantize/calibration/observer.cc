@@ -28,6 +28,7 @@ static_assert(Observer::kBins == qi::kObserveBins, "");
 constexpr int kLowestExponent = -100, kHighestExponent = 128;
 // Far from where sums of two observers' counts would overflow.
 constexpr std::uint64_t kMaxCount = std::uint64_t{1} << 62;
+constexpr std::size_t kChunk = qi::kObserveChunk;
 constexpr int kLog2Bins = 11;
 static_assert(Observer::kBins == 1 << kLog2Bins, "");
 
@@ -85,6 +86,198 @@ bool AreEnds(const ObserverState& state) {
 
 bool IsNegative(const qi::ExactSum& sum) { return sum.digits().back() < 0; }
 
+// ## Adding to a state
+
+// True if the histogram covers a magnitude.
+bool Covers(const ObserverState& state, float magnitude) {
+  if (!state.streaming() || magnitude == 0) return true;
+  return state.has_range && ExponentAbove(magnitude) <= state.exponent;
+}
+
+void CoverExponent(int exponent, ObserverState* state) {
+  if (!state->has_range) {
+    state->has_range = true;
+    state->exponent = exponent;
+    return;
+  }
+  const int shift = std::min(exponent - state->exponent, kLog2Bins);
+  if (shift <= 0) return;
+  for (int i = 0; i < Observer::kBins; ++i) {
+    const std::uint64_t count = std::exchange(state->bins[i], 0);
+    state->bins[i >> shift] += count;
+  }
+  state->exponent = exponent;
+}
+
+// Adds the statistics of n finite values: a chunk's or another observer's.
+template <typename Stats>
+void AddStats(const Stats& stats, std::uint64_t n, ObserverState* state) {
+  if (n == 0) return;
+  // Adding 0 makes 0 of -0.
+  const bool is_first = state->finite == 0;
+  state->min = (is_first ? stats.min : std::min(state->min, stats.min)) + 0.0f;
+  state->max = (is_first ? stats.max : std::max(state->max, stats.max)) + 0.0f;
+  state->finite += n;
+  state->sum.Add(stats.sum);
+  state->sum_of_squares.Add(stats.sum_of_squares);
+  state->sum_of_magnitudes.Add(stats.sum_of_magnitudes);
+}
+
+// All that an observer of the same range, or that streams too, has seen.
+void AddState(const ObserverState& other, ObserverState* state) {
+  AddStats(other, other.finite, state);
+  state->zeros += other.zeros;
+  state->nonfinite += other.nonfinite;
+  if (!other.has_range) return;
+  int shift = 0;
+  if (state->streaming()) {
+    CoverExponent(other.exponent, state);
+    shift = std::min(state->exponent - other.exponent, kLog2Bins);
+  }
+  for (int i = 0; i < Observer::kBins; ++i) {
+    state->bins[i >> shift] += other.bins[i];
+  }
+}
+
+// Chunks on their way to the bins: counted in partial histograms, and the
+// indices of the last chunk, which are counted while the next one is read.
+struct Pipeline {
+  // As many elements as a partial histogram counts without overflow.
+  static constexpr std::size_t kMaxElements = std::size_t{1} << 31;
+
+  Pipeline() { std::fill_n(waiting, kChunk, qi::kObserveNothing); }
+
+  qi::ObserveCounts counts = {};
+  std::size_t elements = 0;  // counted or waiting
+  // Not 4 KB apart: a core that compares the low 12 bits of addresses would
+  // take the loads of one for loads of what is being stored to the other.
+  alignas(64) std::uint16_t indices[2][kChunk + kChunk / 2];
+  std::uint16_t* waiting = indices[0];
+  std::uint16_t* free = indices[1];
+};
+
+// Adds values to a state, on one thread at a time.
+class Counter final {
+ public:
+  Counter(ObserverState* state, const CalibrationKernels& kernels,
+          bool with_pipeline)
+      : state_(state),
+        kernels_(kernels),
+        pipeline_(with_pipeline ? std::make_unique<Pipeline>() : nullptr) {}
+
+  // Contiguous values. Some may wait in the pipeline until Drain.
+  void Observe(const float* values, std::size_t n) {
+    for (std::size_t i = 0; i < n; i += kChunk) {
+      const std::size_t count = std::min(kChunk, n - i);
+      if (pipeline_ == nullptr || count < kChunk || !StepChunk(values + i)) {
+        ObserveChunk(values + i, count);
+      }
+    }
+  }
+
+  void Drain() {
+    if (pipeline_ == nullptr) return;
+    Count(pipeline_->waiting, kChunk);
+    std::fill_n(pipeline_->waiting, kChunk, qi::kObserveNothing);
+    std::uint64_t* const bins = state_->bins.data();
+    for (auto& part : pipeline_->counts.parts) {
+      for (int i = 0; i < Observer::kBins; ++i) bins[i] += part[i];
+      state_->zeros += part[Observer::kBins];
+    }
+    pipeline_->counts = {};
+    pipeline_->elements = 0;
+  }
+
+ private:
+  // One whole chunk, if its values are finite and within the range: it is
+  // counted with the next one. Else false and nothing observed.
+  bool StepChunk(const float* values) {
+    if (!state_->has_range) return false;
+    Pipeline* const pipeline = pipeline_.get();
+    if (pipeline->elements + kChunk > Pipeline::kMaxElements) Drain();
+    const qi::ChunkStats stats =
+        kernels_.step(values, ScaleOf(*state_), pipeline->free,
+                      pipeline->waiting, &pipeline->counts);
+    if (!stats.all_finite || !Covers(*state_, stats.absmax)) {
+      std::fill_n(pipeline->waiting, kChunk, qi::kObserveNothing);
+      return false;
+    }
+    AddStats(stats, kChunk, state_);
+    pipeline->elements += kChunk;
+    std::swap(pipeline->waiting, pipeline->free);
+    return true;
+  }
+
+  // One chunk, counted at once.
+  void ObserveChunk(const float* values, std::size_t n) {
+    const qi::ChunkStats stats = kernels_.scan(values, n);
+    if (!stats.all_finite) {
+      float finite[kChunk];
+      std::size_t finite_n = 0;
+      for (std::size_t i = 0; i < n; ++i) {
+        if (std::isfinite(values[i])) finite[finite_n++] = values[i];
+      }
+      state_->nonfinite += n - finite_n;
+      if (finite_n > 0) ObserveChunk(finite, finite_n);
+      return;
+    }
+    AddStats(stats, n, state_);
+    if (stats.absmax == 0) {
+      state_->zeros += n;
+      return;
+    }
+    if (!Covers(*state_, stats.absmax)) {
+      Drain();
+      CoverExponent(ExponentAbove(stats.absmax), state_);
+    }
+    alignas(64) std::uint16_t index[kChunk];
+    kernels_.index(values, n, ScaleOf(*state_), index);
+    Count(index, n);
+  }
+
+  void Count(const std::uint16_t* index, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) {
+      if (index[i] < Observer::kBins) {
+        ++state_->bins[index[i]];
+      } else if (index[i] == Observer::kBins) {
+        ++state_->zeros;
+      }
+    }
+  }
+
+  ObserverState* const state_;
+  const CalibrationKernels& kernels_;
+  std::unique_ptr<Pipeline> pipeline_;
+};
+
+absl::StatusOr<float> AciqThreshold(const Observer& observer,
+                                    CalibrationMethod method, int bits) {
+  const ObserverState& state = ObserverState::Of(observer);
+  const bool laplace = method == CalibrationMethod::kAciqLaplace;
+  RUY_LIKE_ASSIGN_OR_RETURN(const auto factor, laplace
+                                                   ? LaplaceClipFactor(bits)
+                                                   : GaussianClipFactor(bits));
+  double spread;
+  if (method == CalibrationMethod::kAciqRange) {
+    if (state.finite < 2) return observer.absmax();
+    // Half of the range that a Gaussian's samples are expected to span.
+    static const double kShare =
+        0.5 * 0.35 * (1 + std::sqrt(M_PI * std::log(4.0)));
+    spread = 2 * static_cast<double>(observer.absmax()) * kShare /
+             std::sqrt(2 * std::log(static_cast<double>(state.finite)));
+  } else {
+    // About 0, where T is measured from, and without zeros, which cost nothing:
+    // about its mean, data after a ReLU would seem less than half as wide.
+    const auto nonzero = static_cast<double>(state.finite - state.zeros);
+    spread = laplace ? state.sum_of_magnitudes.value() / nonzero
+                     : std::sqrt(state.sum_of_squares.value() / nonzero);
+  }
+  const auto threshold = static_cast<float>(factor * spread);
+  if (!(threshold > 0))
+    return observer.absmax();  // too small for their squares
+  return std::min(threshold, observer.absmax());
+}
+
 }  // namespace
 
 namespace quantize_internal {
@@ -122,77 +315,6 @@ const char* CalibrationMethodName(CalibrationMethod method) {
   return i < std::size(kNames) ? kNames[i] : "unknown";
 }
 
-// Chunks on their way to the bins: counted in partial histograms, and the
-// indices of the last chunk, which are counted while the next one is read.
-struct Observer::Pipeline {
-  // As many elements as a partial histogram counts without overflow.
-  static constexpr std::size_t kMaxElements = std::size_t{1} << 31;
-  static constexpr std::size_t kChunk = qi::kObserveChunk;
-
-  Pipeline() { std::fill_n(waiting, kChunk, qi::kObserveNothing); }
-
-  qi::ObserveCounts counts = {};
-  std::size_t elements = 0;  // counted or waiting
-  // Not 4 KB apart: a core that compares the low 12 bits of addresses would
-  // take the loads of one for loads of what is being stored to the other.
-  alignas(64) std::uint16_t indices[2][kChunk + kChunk / 2];
-  std::uint16_t* waiting = indices[0];
-  std::uint16_t* free = indices[1];
-};
-
-// Observers for the threads of one call, each used by one thread at a time. The
-// first is the caller's own. All are made before the threads begin: these must
-// not throw.
-class Observer::Shards final {
- public:
-  struct Shard {
-    Observer* observer;
-    std::unique_ptr<Pipeline> pipeline;
-  };
-
-  Shards(Observer* first, std::ptrdiff_t threads, bool with_pipelines)
-      : owned_(static_cast<std::size_t>(threads - 1)) {
-    shards_.push_back({first, nullptr});
-    for (Observer& observer : owned_) {
-      observer.state_.range = first->state_.range;
-      observer.state_.has_range = observer.state_.range != 0;
-      shards_.push_back({&observer, nullptr});
-    }
-    for (Shard& shard : shards_) {
-      if (with_pipelines) shard.pipeline = std::make_unique<Pipeline>();
-      free_.push_back(&shard);
-    }
-    std::reverse(free_.begin(), free_.end());  // the caller's own first
-  }
-
-  Shard* Take() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    Shard* const shard = free_.back();
-    free_.pop_back();
-    return shard;
-  }
-  void Return(Shard* shard) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    free_.push_back(shard);
-  }
-  void MergeIntoFirst() {
-    for (const Shard& shard : shards_) {
-      if (shard.pipeline != nullptr)
-        shard.observer->Drain(shard.pipeline.get());
-    }
-    for (const Observer& observer : owned_) {
-      // Both have one range: it cannot fail.
-      (void)shards_[0].observer->Merge(observer);
-    }
-  }
-
- private:
-  std::vector<Observer> owned_;
-  std::vector<Shard> shards_;
-  std::mutex mutex_;
-  std::vector<Shard*> free_;
-};
-
 Observer::Observer() { state_.bins.resize(kBins); }
 
 absl::Status Observer::SetRange(float absmax) {
@@ -229,140 +351,35 @@ absl::Status Observer::Observe(const Matrix<float>& values, Context* context) {
     const std::ptrdiff_t bytes = unit * std::ptrdiff_t{sizeof(float)};
     // One chunk is not worth clearing and adding up the partial histograms.
     const bool with_pipelines = lines.inner > std::ptrdiff_t{qi::kObserveChunk};
-    Shards shards(this, qi::ThreadsFor(units, bytes, context), with_pipelines);
+    // All made before the threads begin, which must not throw. The first one
+    // adds to this observer.
+    std::vector<ObserverState> others(
+        static_cast<std::size_t>(qi::ThreadsFor(units, bytes, context) - 1));
+    std::vector<Counter> counters;
+    counters.reserve(others.size() + 1);
+    counters.emplace_back(&state_, kernels, with_pipelines);
+    for (ObserverState& other : others) {
+      other.range = state_.range;
+      other.has_range = other.range != 0;
+      other.bins.resize(kBins);
+      counters.emplace_back(&other, kernels, with_pipelines);
+    }
     RUY_LIKE_RETURN_IF_ERROR(qi::ForEachRange(
         units, by_line ? 1 : std::ptrdiff_t{qi::kObserveChunk}, bytes, context,
-        [&](std::ptrdiff_t first, std::ptrdiff_t last) {
-          Shards::Shard* const shard = shards.Take();
+        [&](std::ptrdiff_t first, std::ptrdiff_t last, int thread) {
           const auto observe = [&](std::ptrdiff_t at, std::ptrdiff_t n) {
-            shard->observer->ObserveRange(values.data() + at,
-                                          static_cast<std::size_t>(n), kernels,
-                                          shard->pipeline.get());
+            counters[static_cast<std::size_t>(thread)].Observe(
+                values.data() + at, static_cast<std::size_t>(n));
           };
           if (!by_line) observe(first, last - first);
           for (std::ptrdiff_t line = first; by_line && line < last; ++line) {
             observe(line * walk.src.line, unit);
           }
-          shards.Return(shard);
         }));
-    shards.MergeIntoFirst();
+    for (Counter& counter : counters) counter.Drain();
+    for (const ObserverState& other : others) AddState(other, &state_);
     return absl::OkStatus();
   });
-}
-
-void Observer::ObserveRange(const float* values, std::size_t n,
-                            const CalibrationKernels& kernels,
-                            Pipeline* pipeline) {
-  constexpr std::size_t kChunk = Pipeline::kChunk;
-  for (std::size_t i = 0; i < n; i += kChunk) {
-    const std::size_t count = std::min(kChunk, n - i);
-    if (pipeline == nullptr || count < kChunk ||
-        !StepChunk(values + i, kernels, pipeline)) {
-      ObserveChunk(values + i, count, kernels, pipeline);
-    }
-  }
-}
-
-bool Observer::StepChunk(const float* values, const CalibrationKernels& kernels,
-                         Pipeline* pipeline) {
-  constexpr std::size_t kChunk = Pipeline::kChunk;
-  if (!state_.has_range) return false;
-  if (pipeline->elements + kChunk > Pipeline::kMaxElements) Drain(pipeline);
-  const qi::ChunkStats stats =
-      kernels.step(values, ScaleOf(state_), pipeline->free, pipeline->waiting,
-                   &pipeline->counts);
-  if (!stats.all_finite || !Covers(stats.absmax)) {
-    std::fill_n(pipeline->waiting, kChunk, qi::kObserveNothing);
-    return false;
-  }
-  AddStats(stats, kChunk);
-  pipeline->elements += kChunk;
-  std::swap(pipeline->waiting, pipeline->free);
-  return true;
-}
-
-void Observer::ObserveChunk(const float* values, std::size_t n,
-                            const CalibrationKernels& kernels,
-                            Pipeline* pipeline) {
-  constexpr std::size_t kChunk = Pipeline::kChunk;
-  const qi::ChunkStats stats = kernels.scan(values, n);
-  if (!stats.all_finite) {
-    float finite[kChunk];
-    std::size_t finite_n = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      if (std::isfinite(values[i])) finite[finite_n++] = values[i];
-    }
-    state_.nonfinite += n - finite_n;
-    if (finite_n > 0) ObserveChunk(finite, finite_n, kernels, pipeline);
-    return;
-  }
-  AddStats(stats, n);
-  if (stats.absmax == 0) {
-    state_.zeros += n;
-    return;
-  }
-  if (!Covers(stats.absmax)) {
-    if (pipeline != nullptr) Drain(pipeline);
-    CoverExponent(ExponentAbove(stats.absmax));
-  }
-  alignas(64) std::uint16_t index[kChunk];
-  kernels.index(values, n, ScaleOf(state_), index);
-  Count(index, n);
-}
-
-template <typename Stats>
-void Observer::AddStats(const Stats& stats, std::uint64_t n) {
-  if (n == 0) return;
-  // Adding 0 makes 0 of -0.
-  state_.min =
-      (state_.finite == 0 ? stats.min : std::min(state_.min, stats.min)) + 0.0f;
-  state_.max =
-      (state_.finite == 0 ? stats.max : std::max(state_.max, stats.max)) + 0.0f;
-  state_.finite += n;
-  state_.sum.Add(stats.sum);
-  state_.sum_of_squares.Add(stats.sum_of_squares);
-  state_.sum_of_magnitudes.Add(stats.sum_of_magnitudes);
-}
-
-void Observer::Count(const std::uint16_t* index, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) {
-    if (index[i] < kBins) {
-      ++state_.bins[index[i]];
-    } else if (index[i] == kBins) {
-      ++state_.zeros;
-    }
-  }
-}
-
-void Observer::Drain(Pipeline* pipeline) {
-  Count(pipeline->waiting, Pipeline::kChunk);
-  std::fill_n(pipeline->waiting, Pipeline::kChunk, qi::kObserveNothing);
-  for (auto& part : pipeline->counts.parts) {
-    for (int i = 0; i < kBins; ++i) state_.bins[i] += part[i];
-    state_.zeros += part[kBins];
-  }
-  pipeline->counts = {};
-  pipeline->elements = 0;
-}
-
-bool Observer::Covers(float magnitude) const {
-  if (!state_.streaming() || magnitude == 0) return true;
-  return state_.has_range && ExponentAbove(magnitude) <= state_.exponent;
-}
-
-void Observer::CoverExponent(int exponent) {
-  if (!state_.has_range) {
-    state_.has_range = true;
-    state_.exponent = exponent;
-    return;
-  }
-  const int shift = std::min(exponent - state_.exponent, kLog2Bins);
-  if (shift <= 0) return;
-  for (int i = 0; i < kBins; ++i) {
-    const std::uint64_t count = std::exchange(state_.bins[i], 0);
-    state_.bins[i >> shift] += count;
-  }
-  state_.exponent = exponent;
 }
 
 absl::Status Observer::Merge(const Observer& other) {
@@ -375,17 +392,7 @@ absl::Status Observer::Merge(const Observer& other) {
     if (&other == this) {
       return Merge(Observer(other));  // for *this changes meanwhile
     }
-    AddStats(other.state_, other.state_.finite);
-    state_.zeros += other.state_.zeros;
-    state_.nonfinite += other.state_.nonfinite;
-    if (!other.state_.has_range) return absl::OkStatus();
-    int shift = 0;
-    if (state_.streaming()) {
-      CoverExponent(other.state_.exponent);
-      shift = std::min(state_.exponent - other.state_.exponent, kLog2Bins);
-    }
-    for (int i = 0; i < kBins; ++i)
-      state_.bins[i >> shift] += other.state_.bins[i];
+    AddState(other.state_, &state_);
     return absl::OkStatus();
   });
 }
@@ -420,32 +427,6 @@ MagnitudeHistogram Observer::histogram() const {
   return histogram;
 }
 
-absl::StatusOr<float> Observer::AciqThreshold(CalibrationMethod method,
-                                              int bits) const {
-  const bool laplace = method == CalibrationMethod::kAciqLaplace;
-  RUY_LIKE_ASSIGN_OR_RETURN(const auto factor, laplace
-                                                   ? LaplaceClipFactor(bits)
-                                                   : GaussianClipFactor(bits));
-  double spread;
-  if (method == CalibrationMethod::kAciqRange) {
-    if (state_.finite < 2) return absmax();
-    // Half of the range that a Gaussian's samples are expected to span.
-    static const double kShare =
-        0.5 * 0.35 * (1 + std::sqrt(M_PI * std::log(4.0)));
-    spread = 2 * static_cast<double>(absmax()) * kShare /
-             std::sqrt(2 * std::log(static_cast<double>(state_.finite)));
-  } else {
-    // About 0, where T is measured from, and without zeros, which cost nothing:
-    // about its mean, data after a ReLU would seem less than half as wide.
-    const auto nonzero = static_cast<double>(state_.finite - state_.zeros);
-    spread = laplace ? state_.sum_of_magnitudes.value() / nonzero
-                     : std::sqrt(state_.sum_of_squares.value() / nonzero);
-  }
-  const auto threshold = static_cast<float>(factor * spread);
-  if (!(threshold > 0)) return absmax();  // too small for their squares
-  return std::min(threshold, absmax());
-}
-
 absl::StatusOr<float> Observer::Threshold(
     const CalibrationOptions& options) const {
   return CatchNoMemory([&]() -> absl::StatusOr<float> {
@@ -478,7 +459,7 @@ absl::StatusOr<float> Observer::Threshold(
       case CalibrationMethod::kAciqGauss:
       case CalibrationMethod::kAciqLaplace:
       case CalibrationMethod::kAciqRange:
-        return AciqThreshold(options.method,
+        return AciqThreshold(*this, options.method,
                              one_sided ? options.bits + 1 : options.bits);
     }
     return Invalid("unknown calibration method ",

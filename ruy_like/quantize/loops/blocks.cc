@@ -17,19 +17,20 @@ struct Work {
   std::atomic<std::ptrdiff_t> next{0};
   std::ptrdiff_t total;
   std::ptrdiff_t step;
-  void (*body)(void* argument, std::ptrdiff_t first, std::ptrdiff_t last);
+  void (*body)(void* argument, std::ptrdiff_t first, std::ptrdiff_t last,
+               int thread);
   void* argument;
 };
 
-void RunRanges(void* argument, int /*thread*/) {
+void RunRanges(void* argument, int thread) {
   Work* const work = static_cast<Work*>(argument);
   const ScopedFloatState float_state(FloatState::kDefault);
   while (true) {
     const std::ptrdiff_t first =
         work->next.fetch_add(work->step, std::memory_order_relaxed);
     if (first >= work->total) return;
-    work->body(work->argument, first,
-               std::min(first + work->step, work->total));
+    work->body(work->argument, first, std::min(first + work->step, work->total),
+               thread);
   }
 }
 
@@ -47,7 +48,7 @@ std::ptrdiff_t ThreadsFor(std::ptrdiff_t total,
 absl::Status ForEachRange(std::ptrdiff_t total, std::ptrdiff_t grain,
                           std::ptrdiff_t bytes_per_element, Context* context,
                           void (*body)(void* argument, std::ptrdiff_t first,
-                                       std::ptrdiff_t last),
+                                       std::ptrdiff_t last, int thread),
                           void* argument) {
   if (total <= 0) return absl::OkStatus();
   const std::ptrdiff_t threads = ThreadsFor(total, bytes_per_element, context);

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
@@ -37,7 +38,8 @@ struct Piece {
 std::ptrdiff_t ThreadsFor(std::ptrdiff_t total,
                           std::ptrdiff_t bytes_per_element, Context* context);
 
-// Calls body(first, last) for consecutive ranges that cover [0, total), on the
+// Calls body(first, last), or body(first, last, thread) with a thread's number
+// below ThreadsFor, for consecutive ranges that cover [0, total), on the
 // threads of `context` (null: on this one). A range is a multiple of `grain`
 // long, but for the last one. Floating-point arithmetic in it rounds to nearest
 // and keeps denormals, whatever the thread's own state.
@@ -48,7 +50,7 @@ std::ptrdiff_t ThreadsFor(std::ptrdiff_t total,
 absl::Status ForEachRange(std::ptrdiff_t total, std::ptrdiff_t grain,
                           std::ptrdiff_t bytes_per_element, Context* context,
                           void (*body)(void* argument, std::ptrdiff_t first,
-                                       std::ptrdiff_t last),
+                                       std::ptrdiff_t last, int thread),
                           void* argument);
 
 template <typename Body>
@@ -57,8 +59,15 @@ absl::Status ForEachRange(std::ptrdiff_t total, std::ptrdiff_t grain,
                           const Body& body) {
   return ForEachRange(
       total, grain, bytes_per_element, context,
-      [](void* argument, std::ptrdiff_t first, std::ptrdiff_t last) {
-        (*static_cast<const Body*>(argument))(first, last);
+      [](void* argument, std::ptrdiff_t first, std::ptrdiff_t last,
+         [[maybe_unused]] int thread) {
+        const Body& run = *static_cast<const Body*>(argument);
+        if constexpr (std::is_invocable_v<const Body&, std::ptrdiff_t,
+                                          std::ptrdiff_t, int>) {
+          run(first, last, thread);
+        } else {
+          run(first, last);
+        }
       },
       const_cast<Body*>(&body));
 }
