@@ -133,10 +133,6 @@ class RUY_LIKE_EXPORT DepthwiseWeights final {
   const float* scales() const { return scales_.data(); }
 
  private:
-  // Arguments must be valid.
-  static DepthwiseWeights Expand(const Matrix<std::int8_t>& weights,
-                                 absl::Span<const QuantParams> params);
-
   std::ptrdiff_t channels_ = 0;
   std::ptrdiff_t taps_ = 0;
   std::ptrdiff_t stride_ = 0;

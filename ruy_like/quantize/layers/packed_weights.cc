@@ -139,8 +139,7 @@ absl::StatusOr<PackedWeights> PackedWeights::Pack(
     }
     if (options.groups > 1 ||
         (!options.for_int16 && MayBe3x3(weights.layout(), context))) {
-      result.grouped_ =
-          std::make_shared<quantize_internal::GroupedWeights>(weights);
+      result.grouped_ = std::make_shared<qi::GroupedWeights>(weights);
     }
     result.channels_ = channels;
     result.depth_ = weights.layout().cols();
@@ -158,38 +157,31 @@ absl::StatusOr<DepthwiseWeights> DepthwiseWeights::Pack(
     if (weights.layout().cols() == 0) {
       return Invalid("weights have no taps");
     }
-    DepthwiseWeights result = Expand(weights, params);
+    DepthwiseWeights result;
     result.magnitude_ = magnitude;
+    result.channels_ = weights.layout().rows();
+    result.taps_ = weights.layout().cols();
+    result.stride_ =
+        result.channels_ + static_cast<std::ptrdiff_t>(qi::kChannelSlack);
+    result.params_.assign(params.begin(), params.end());
+    result.data_.assign(static_cast<std::size_t>(result.taps_ * result.stride_),
+                        0);
+    result.scales_.assign(static_cast<std::size_t>(result.stride_), 1);
+    for (std::ptrdiff_t c = 0; c < result.channels_; ++c) {
+      for (std::ptrdiff_t tap = 0; tap < result.taps_; ++tap) {
+        result.data_[static_cast<std::size_t>(tap * result.stride_ + c)] =
+            Element(weights, c, tap) - params[0].zero_point;
+      }
+      result.scales_[static_cast<std::size_t>(c)] =
+          params[params.size() == 1 ? 0 : static_cast<std::size_t>(c)].scale;
+    }
+    const auto [lowest, highest] =
+        std::minmax_element(result.data_.begin(), result.data_.end());
+    if (*lowest >= -128 && *highest <= 127) {
+      result.bytes_.assign(result.data_.begin(), result.data_.end());
+    }
     return result;
   });
-}
-
-DepthwiseWeights DepthwiseWeights::Expand(
-    const Matrix<std::int8_t>& weights, absl::Span<const QuantParams> params) {
-  const auto slack =
-      static_cast<std::ptrdiff_t>(quantize_internal::kChannelSlack);
-  DepthwiseWeights result;
-  result.channels_ = weights.layout().rows();
-  result.taps_ = weights.layout().cols();
-  result.stride_ = result.channels_ + slack;
-  result.params_.assign(params.begin(), params.end());
-  result.data_.assign(static_cast<std::size_t>(result.taps_ * result.stride_),
-                      0);
-  result.scales_.assign(static_cast<std::size_t>(result.stride_), 1);
-  for (std::ptrdiff_t c = 0; c < result.channels_; ++c) {
-    for (std::ptrdiff_t tap = 0; tap < result.taps_; ++tap) {
-      result.data_[static_cast<std::size_t>(tap * result.stride_ + c)] =
-          Element(weights, c, tap) - params[0].zero_point;
-    }
-    result.scales_[static_cast<std::size_t>(c)] =
-        params[params.size() == 1 ? 0 : static_cast<std::size_t>(c)].scale;
-  }
-  const auto [lowest, highest] =
-      std::minmax_element(result.data_.begin(), result.data_.end());
-  if (*lowest >= -128 && *highest <= 127) {
-    result.bytes_.assign(result.data_.begin(), result.data_.end());
-  }
-  return result;
 }
 
 }  // namespace ruy_like
