@@ -5,10 +5,8 @@
 #include <cstddef>
 
 #include "ruy_like/base/no_memory.h"
-#include "ruy_like/erased_call.h"
 #include "ruy_like/quantize/checks/checks.h"
-#include "ruy_like/quantize/loops/blocks.h"
-#include "ruy_like/quantize/loops/dispatch.h"
+#include "ruy_like/quantize/layers/scratch.h"
 #include "ruy_like/quantize/loops/rounding.h"
 #include "ruy_like/quantize/multiplier.h"
 
@@ -72,16 +70,8 @@ namespace {
 
 absl::Status LookUp(const Erased& input, const ByteTable& table,
                     Context* context, const Erased& output) {
-  const auto* const from = static_cast<const std::uint8_t*>(input.data);
-  auto* const to = static_cast<std::uint8_t*>(const_cast<void*>(output.data));
-  const Path paths = PermittedPaths(context);
-  return ForEachRange(ElementCount(input.shape), /*grain=*/64,
-                      /*bytes_per_element=*/2, context,
-                      [&](std::ptrdiff_t first, std::ptrdiff_t last) {
-                        internal::LookUpBytes(table.bytes().data(),
-                                              from + first, last - first, paths,
-                                              to + first);
-                      });
+  return LookUpAll(table, input.data, ElementCount(input.shape), context,
+                   const_cast<void*>(output.data));
 }
 
 }  // namespace

@@ -115,6 +115,21 @@ inline absl::Status Reorder(const void* from, const TensorShape& shape,
   return reorder(std::uint32_t{}, TransposeTiles<std::uint32_t>);
 }
 
+// to[i] = table[from[i]]; `to` may be `from`.
+inline absl::Status LookUpAll(const ByteTable& table, const void* from,
+                              std::ptrdiff_t count, Context* context,
+                              void* to) {
+  const Path paths = PermittedPaths(context);
+  return ForEachRange(count, /*grain=*/64, /*bytes_per_element=*/2, context,
+                      [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+                        internal::LookUpBytes(
+                            table.bytes().data(),
+                            static_cast<const std::uint8_t*>(from) + first,
+                            last - first, paths,
+                            static_cast<std::uint8_t*>(to) + first);
+                      });
+}
+
 // The tensors of an operation whose loops take NHWC ones: themselves, or copies
 // of kNchw ones in scratch memory. Inputs of 8 or 16 bits.
 class NhwcTensors final {
@@ -173,31 +188,23 @@ class NhwcTensors final {
         context, [&](std::ptrdiff_t first, std::ptrdiff_t last) {
           kernel(args, first, last);
           if (table == nullptr) return;
-          LookUp(paths, *table, first * row, last * row);
+          auto* const bytes = static_cast<std::uint8_t*>(result_) + first * row;
+          internal::LookUpBytes(table->bytes().data(), bytes,
+                                (last - first) * row, paths, bytes);
         }));
     return CopyResult(context);
   }
   // The same of a result that is complete.
   absl::Status FinishResult(Context* context, const ByteTable* table) const {
     if (table != nullptr) {
-      const Path paths = PermittedPaths(context);
-      RUY_LIKE_RETURN_IF_ERROR(ForEachRange(
-          ElementCount(output_.shape), /*grain=*/64, /*bytes_per_element=*/2,
-          context, [&](std::ptrdiff_t first, std::ptrdiff_t last) {
-            LookUp(paths, *table, first, last);
-          }));
+      RUY_LIKE_RETURN_IF_ERROR(LookUpAll(
+          *table, result_, ElementCount(output_.shape), context, result_));
     }
     return CopyResult(context);
   }
 
  private:
   bool IsCopied() const { return input_.shape.order == TensorOrder::kNchw; }
-  void LookUp(Path paths, const ByteTable& table, std::ptrdiff_t first,
-              std::ptrdiff_t last) const {
-    auto* const bytes = static_cast<std::uint8_t*>(result_) + first;
-    internal::LookUpBytes(table.bytes().data(), bytes, last - first, paths,
-                          bytes);
-  }
   absl::Status CopyResult(Context* context) const {
     if (!IsCopied()) return absl::OkStatus();
     return Reorder(result_, output_.shape, BytesOf(output_.scalar, 1),

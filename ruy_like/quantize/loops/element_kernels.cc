@@ -373,17 +373,13 @@ HWY_INLINE VI Rounded(VI sum, const AddTerms& terms) {
   return hn::ShiftRightSame(hn::Add(sum, half), terms.shift);
 }
 
-struct AddTo32Op {
-  HWY_INLINE void operator()(const std::uint8_t* a, const std::uint8_t* b,
-                             std::int32_t* c) const {
-    hn::StoreU(Rounded(SumOf(a, b, terms), terms), DI(), c);
-  }
-  const AddTerms terms;
-};
-
 void AddTo32(const std::uint8_t* a, const std::uint8_t* b, std::size_t n,
              const AddTerms& terms, bool streaming, std::int32_t* c) {
-  Map(n, c, hn::Lanes(DI()), AddTo32Op{terms}, streaming, a, b);
+  const auto op = [terms](const std::uint8_t* x, const std::uint8_t* y,
+                          std::int32_t* to) HWY_ATTR {
+    hn::StoreU(Rounded(SumOf(x, y, terms), terms), DI(), to);
+  };
+  Map(n, c, hn::Lanes(DI()), op, streaming, a, b);
 }
 
 // Extends *range by n values: vector(i) has those from i on, one(i) the i-th.
