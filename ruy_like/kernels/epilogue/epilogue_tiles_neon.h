@@ -57,6 +57,8 @@ struct NeonIntFinish {
 
 // Where a tile goes.
 struct NeonIntTile {
+  static constexpr bool kHasParts = false;  // as FloatTile's
+
   const NeonIntFinish* finish;
   char* dst;      // the tile's first element
   ptrdiff_t col;  // its first column in the block

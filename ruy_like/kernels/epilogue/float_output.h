@@ -45,20 +45,41 @@ class FloatOutput {
 // Where a tile that is finished in registers goes.
 template <class V>
 struct FloatTile {
+  // True if its last vector of rows may be incomplete.
+  static constexpr bool kHasParts = V::kLanes >= 8;
+
   float* dst;  // the tile's first element; rows are adjacent
   ptrdiff_t dst_col_stride;
   const float* row_bias;  // of the tile's first row, or null
   FloatBounds bounds;
-  bool is_plain;  // no bias, no bounds: accumulators are results
+  bool is_plain;              // no bias, no bounds: accumulators are results
+  int last_rows = V::kLanes;  // in the last vector
 };
 
-// A tile of whole vectors of rows that never left the registers.
+// The first `rows` rows of vector v in each column of a tile, from `to` on.
+template <class V, int kCols, int kVectors>
+RUY_LIKE_ALWAYS_INLINE void FinishVector(
+    const typename V::Float (&acc)[kCols][kVectors], int v,
+    const FloatOutput<V>& output, typename V::Float addend, int rows, float* to,
+    ptrdiff_t stride) {
+  // Else GCC computes all columns' addresses before callers choose `rows`, and
+  // spills them.
+  asm volatile("" : "+r"(to));
+  RUY_LIKE_UNROLL
+  for (int c = 0; c < kCols; ++c) {
+    V::Store(to, output.Apply(V::AddFloat(acc[c][v], addend)), rows);
+    to += stride;
+  }
+}
+
+// A tile that never left the registers.
 template <class V, int kCols, int kVectors>
 RUY_LIKE_ALWAYS_INLINE void FinishTile(
     const typename V::Float (&acc)[kCols][kVectors], const FloatTile<V>& tile) {
   float* to = tile.dst;
   const ptrdiff_t stride = tile.dst_col_stride;
-  if (tile.is_plain) {
+  const bool is_part = FloatTile<V>::kHasParts && tile.last_rows < V::kLanes;
+  if (tile.is_plain && !is_part) {
     RUY_LIKE_UNROLL
     for (int c = 0; c < kCols; ++c) {
       RUY_LIKE_UNROLL
@@ -73,14 +94,19 @@ RUY_LIKE_ALWAYS_INLINE void FinishTile(
   RUY_LIKE_UNROLL
   for (int v = 0; v < kVectors; ++v) {
     // Adding -0 changes nothing, not even -0.
-    const typename V::Float addend =
-        tile.row_bias == nullptr ? V::SetFloat(-0.0f)
-                                 : V::LoadVector(tile.row_bias + v * V::kLanes);
-    RUY_LIKE_UNROLL
-    for (int c = 0; c < kCols; ++c) {
-      V::Store(to + c * stride + v * V::kLanes,
-               output.Apply(V::AddFloat(acc[c][v], addend)), V::kLanes);
+    typename V::Float addend = V::SetFloat(-0.0f);
+    if (tile.row_bias != nullptr) {
+      const float* const bias = tile.row_bias + v * V::kLanes;
+      addend = is_part && v == kVectors - 1
+                   ? V::LoadMasked(bias, V::FirstLanes(tile.last_rows))
+                   : V::LoadVector(bias);
     }
+    if (is_part && v == kVectors - 1) {
+      FinishVector(acc, v, output, addend, tile.last_rows, to, stride);
+    } else {
+      FinishVector(acc, v, output, addend, V::kLanes, to, stride);
+    }
+    to += V::kLanes;
   }
 }
 

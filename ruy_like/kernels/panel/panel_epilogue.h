@@ -225,7 +225,7 @@ class IntPanelEpilogue : public IntPanelTerms<V, kMostVectors> {
   ByteBounds<V> bounds_;  // set unless is_general_
 };
 
-// Float accumulators: whole tiles are finished in registers, none is deferred.
+// Float accumulators: tiles are finished in registers, none is deferred.
 template <class V>
 class FloatPanelEpilogue {
  public:

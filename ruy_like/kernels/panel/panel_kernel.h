@@ -156,12 +156,11 @@ struct PanelKernel {
     Epilogue epilogue(
         args, row, rows_left < vectors * kLanes ? rows_left : vectors * kLanes);
     if constexpr (Op::kFinishesTiles) {
-      const bool whole =
-          rows_left % kLanes == 0 || rows_left > vectors * kLanes;
-      if (whole && args.first_pass && args.last_pass &&
-          epilogue.FinishesTiles()) {
+      const int last_rows = Min(rows_left - (vectors - 1) * kLanes, kLanes);
+      if ((Epilogue::Finish::kHasParts || last_rows == kLanes) &&
+          args.first_pass && args.last_pass && epilogue.FinishesTiles()) {
         return RunFinished<kMostVectors, kMostCols>(args, first_vector, vectors,
-                                                    epilogue);
+                                                    last_rows, epilogue);
       }
     }
     // Rhs panels of one column are narrow_panels.h's, which wants many lhs
@@ -234,12 +233,14 @@ struct PanelKernel {
                  /*kCopiesLhs=*/false>(tile, deferred);
   }
 
-  // Whole vectors of rows whose tiles are finished in registers; separate from
-  // RunColumns(), whose further instructions cost too much for small tiles.
+  // Rows whose tiles are finished in registers, last_rows of the last vector;
+  // separate from RunColumns(), whose further instructions cost too much for
+  // small tiles.
   template <int kMostVectors, int kMostCols>
   static __attribute__((noinline)) void RunFinished(const KernelArgs& args,
                                                     ptrdiff_t first_vector,
                                                     ptrdiff_t vectors,
+                                                    int last_rows,
                                                     Epilogue& epilogue) {
     constexpr const auto& tiles =
         kTileTable<Op, RhsSource, kMostVectors, kMostCols>.fns;
@@ -260,7 +261,16 @@ struct PanelKernel {
       tile.start = start;
       for (ptrdiff_t left = vectors; left > 0;) {
         const int n = VectorsOfNextTile<kMostVectors>(left);
-        tiles[n - 1][cols - 1](tile);
+        TileFn* run = tiles[n - 1][cols - 1];
+        if constexpr (Epilogue::Finish::kHasParts) {
+          finish.last_rows = left == n ? last_rows : kLanes;
+        }
+        if constexpr (Op::kMultipliesHalves) {
+          if (finish.last_rows <= kLanes / 2 && cols == kMostCols) {
+            run = kHalfTiles<Op, RhsSource, kMostVectors, kMostCols>.fns[n - 1];
+          }
+        }
+        run(tile);
         Epilogue::Move(n, 0, &finish);
         tile.start = Epilogue::StartBelow(tile.start, n);
         tile.lhs = static_cast<const char*>(tile.lhs) + n * lhs_stride;
