@@ -53,7 +53,7 @@ struct FloatTile {
   const float* row_bias;  // of the tile's first row, or null
   FloatBounds bounds;
   bool is_plain;              // no bias, no bounds: accumulators are results
-  int last_rows = V::kLanes;  // in the last vector
+  int last_rows = V::kLanes;  // in the last vector; all if `is_plain`
 };
 
 // The first `rows` rows of vector v in each column of a tile, from `to` on.
@@ -78,8 +78,7 @@ RUY_LIKE_ALWAYS_INLINE void FinishTile(
     const typename V::Float (&acc)[kCols][kVectors], const FloatTile<V>& tile) {
   float* to = tile.dst;
   const ptrdiff_t stride = tile.dst_col_stride;
-  const bool is_part = FloatTile<V>::kHasParts && tile.last_rows < V::kLanes;
-  if (tile.is_plain && !is_part) {
+  if (tile.is_plain) {
     RUY_LIKE_UNROLL
     for (int c = 0; c < kCols; ++c) {
       RUY_LIKE_UNROLL
@@ -93,15 +92,16 @@ RUY_LIKE_ALWAYS_INLINE void FinishTile(
   const FloatOutput<V> output(tile.bounds);
   RUY_LIKE_UNROLL
   for (int v = 0; v < kVectors; ++v) {
+    const bool is_part = FloatTile<V>::kHasParts && v == kVectors - 1 &&
+                         tile.last_rows < V::kLanes;
     // Adding -0 changes nothing, not even -0.
     typename V::Float addend = V::SetFloat(-0.0f);
     if (tile.row_bias != nullptr) {
       const float* const bias = tile.row_bias + v * V::kLanes;
-      addend = is_part && v == kVectors - 1
-                   ? V::LoadMasked(bias, V::FirstLanes(tile.last_rows))
-                   : V::LoadVector(bias);
+      addend = is_part ? V::LoadMasked(bias, V::FirstLanes(tile.last_rows))
+                       : V::LoadVector(bias);
     }
-    if (is_part && v == kVectors - 1) {
+    if (is_part) {
       FinishVector(acc, v, output, addend, tile.last_rows, to, stride);
     } else {
       FinishVector(acc, v, output, addend, V::kLanes, to, stride);

@@ -250,6 +250,8 @@ struct PanelKernel {
     const ptrdiff_t lhs_stride = tile.lhs_stride_bytes;
     const void* const start = epilogue.Start(first_row);
     typename Epilogue::Finish finish = epilogue.FinishAt(first_row, 0);
+    [[maybe_unused]] bool is_plain = false;
+    if constexpr (Epilogue::Finish::kHasParts) is_plain = finish.is_plain;
     tile.finish = &finish;
     for (ptrdiff_t col = 0;;) {
       const int cols = Min(args.cols - col, kMostCols);
@@ -263,7 +265,10 @@ struct PanelKernel {
         const int n = VectorsOfNextTile<kMostVectors>(left);
         TileFn* run = tiles[n - 1][cols - 1];
         if constexpr (Epilogue::Finish::kHasParts) {
-          finish.last_rows = left == n ? last_rows : kLanes;
+          if (last_rows < kLanes) {
+            finish.last_rows = left == n ? last_rows : kLanes;
+            finish.is_plain = is_plain && left != n;
+          }
         }
         if constexpr (Op::kMultipliesHalves) {
           if (finish.last_rows <= kLanes / 2 && cols == kMostCols) {
