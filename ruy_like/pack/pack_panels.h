@@ -87,10 +87,12 @@ void PackDepthContiguous(const PackArgs* args, const Transform<F>& transform) {
       args->padded_depth * F::kWidth * F::kPackedBytes;
   const char* src = static_cast<const char*>(args->src);
   char* dst = static_cast<char*>(args->dst);
+  // Of the panels from here on: a block may reach into the next one.
+  ptrdiff_t room = (args->width + F::kWidth - 1) / F::kWidth * panel_bytes;
   for (ptrdiff_t first = 0; first < args->width; first += F::kWidth) {
     const ptrdiff_t rest = args->width - first;
     const int count = Min(rest, F::kWidth);
-    const ptrdiff_t whole = count == F::kWidth ? depth_bytes / 16 : 0;
+    const ptrdiff_t whole = count == F::kWidth ? depth_bytes >> 4 : 0;
     ptrdiff_t written = whole * F::kBlockBytes;
     typename V::Reg sums = V::Zero();
     if (whole > 0) {
@@ -105,19 +107,19 @@ void PackDepthContiguous(const PackArgs* args, const Transform<F>& transform) {
                        dst + end - F::kBlockBytes);
       } else {
         PackEdgeColumns<F>(src, stride, left, count, transform, sums, dst,
-                           panel_bytes);
+                           room);
       }
       written = end;
     } else if (left > 0) {
-      sums =
-          PackEdgeColumns<F>(src + 16 * whole, stride, left, count, transform,
-                             sums, dst + written, panel_bytes - written);
-      written = (depth_bytes + 15) / 16 * F::kBlockBytes;
+      sums = PackEdgeColumns<F>(src + 16 * whole, stride, left, count,
+                                transform, sums, dst + written, room - written);
+      written = ((depth_bytes + 15) >> 4) * F::kBlockBytes;
     }
     ZeroFrom(dst, written, panel_bytes);
     if (transform.sums) V::StoreSums(args->sums + first, count, sums);
     src += F::kWidth * stride;
     dst += panel_bytes;
+    room -= panel_bytes;
   }
 }
 

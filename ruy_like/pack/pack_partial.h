@@ -26,6 +26,10 @@ RUY_LIKE_ALWAYS_INLINE __m128i Load16(const char* src) {
   return _mm_loadu_si128(reinterpret_cast<const __m128i*>(src));
 }
 
+RUY_LIKE_ALWAYS_INLINE __m128i Load8(const char* src) {
+  return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(src));
+}
+
 // Byte orders that interleave, within 16 bytes, four rows of 4 bytes or two
 // rows of 4 words: column by column afterwards.
 RUY_LIKE_ALWAYS_INLINE __m128i InterleaveBytes() {
@@ -90,16 +94,16 @@ void CopyPadded(char* dst, const char* src, int count) {
                                               Simd256::FirstLanes(count / 4)));
   } else if (kBytes == 16 && count == 16) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(dst), Load16(src));
+  } else if (kBytes == 16 && count >= 8) {
+    // Loads that overlap; the shift leaves what `low` does not have.
+    const __m128i low = Load8(src), high = Load8(src + count - 8);
+    _mm_storeu_si128(
+        reinterpret_cast<__m128i*>(dst),
+        _mm_unpacklo_epi64(
+            low, _mm_srl_epi64(high, _mm_cvtsi32_si128(8 * (16 - count)))));
   } else {
-    const uint64_t low = LoadPadded8(src, count);
-    if constexpr (kBytes == 8) {
-      __builtin_memcpy(dst, &low, 8);
-    } else {
-      const uint64_t high = count > 8 ? LoadPadded8(src + 8, count - 8) : 0;
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(dst),
-                       _mm_set_epi64x(static_cast<int64_t>(high),
-                                      static_cast<int64_t>(low)));
-    }
+    const uint64_t bits[] = {LoadPadded8(src, count), 0};
+    __builtin_memcpy(dst, bits, kBytes);
   }
 }
 
