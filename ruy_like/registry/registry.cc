@@ -61,8 +61,10 @@ bool KeepsItsLhs(const Kernel& kernel, const KernelQuery& query) {
 // cached operand costs no packing, and must have one packed form at every batch
 // size.
 bool RowMajorPays(const Kernel& kernel, const KernelQuery& query) {
-  // Bytes packed per ns, within L2 and beyond.
-  constexpr double kL2Bytes = 2 << 20, kWithinL2 = 31, kBeyondL2 = 10;
+  // Bytes packed per ns, within L2 and beyond, where tiles' machines are
+  // slower.
+  constexpr double kL2Bytes = 2 << 20, kWithinL2 = 31;
+  const double beyond_l2 = kernel.multiplies_tiles ? 10 : 20;
   const int row_major_depth = kernel.row_major_depth;
   if (row_major_depth == 0 || row_major_depth == kernels::kNotRowMajor)
     return row_major_depth == 0;
@@ -76,7 +78,7 @@ bool RowMajorPays(const Kernel& kernel, const KernelQuery& query) {
   const int width = kernel.lhs.width;
   const double padded = static_cast<double>(CeilDiv(query.rows, width)) * width;
   const double bytes = depth * InfoOf(kernel.rhs.scalar).bits / 8;
-  const double rate = cols * bytes > kL2Bytes ? kBeyondL2 : kWithinL2;
+  const double rate = cols * bytes > kL2Bytes ? beyond_l2 : kWithinL2;
   // For each column, in multiply-adds.
   const double saved = (1 - rows / cols) * bytes / rate * kernel.macs_per_ns;
   return saved > padded * row_major_depth + (padded - rows) * depth;

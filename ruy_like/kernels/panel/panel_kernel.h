@@ -89,10 +89,10 @@ struct PanelKernel {
     kernel.tile_cols = kTileCols;
     kernel.row_granularity = kMaxVectors == 3 ? 2 * kLanes : kTileRows;
     kernel.max_rows = Op::kMaxRows;
-    kernel.row_major_depth = RhsSource::kFormat.in_place ? 160 / kLanes
-                             : Op::kLhsRange == ValueRange::kInt7
-                                 ? 256
-                                 : kNotRowMajor;
+    kernel.row_major_depth =
+        RhsSource::kFormat.in_place          ? (kLanes < 8 ? 40 : 32)
+        : Op::kLhsRange == ValueRange::kInt7 ? 256
+                                             : kNotRowMajor;
     kernel.macs_per_ns =
         5 * kLanes * Op::kDotWidth;  // two instructions a cycle at 2.5 GHz
     kernel.pack_lhs = pack_lhs;
