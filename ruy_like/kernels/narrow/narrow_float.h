@@ -147,22 +147,54 @@ RUY_LIKE_ALWAYS_INLINE void AddWords(
   for (int i = 0; i < 4 * kCount / kLoads; ++i) {
     const int f = i % (kCount / kLoads) * kLoads;  // all of a row, one by one
     const int row = i / (kCount / kLoads);
-    const typename V::Float loaded =
-        V::LoadFourWords(lhs + row * stride + kWordBytes<Words> * f, stride);
-    if constexpr (kIsFloat8<Words>) {
-      typename V::Int lower, upper;
-      SplitFloat8s<Words::kScalar>(V::BitsOf(loaded), &lower, &upper);
-      x[f + row] = V::InRegister(V::AsFloat(V::InterleaveLow8(lower, upper)));
-      x[f + 4 + row] =
-          V::InRegister(V::AsFloat(V::InterleaveHigh8(lower, upper)));
-    } else {
-      x[f + row] = V::InRegister(loaded);
-    }
+    x[f + row] = V::InRegister(
+        V::LoadFourWords(lhs + row * stride + kWordBytes<Words> * f, stride));
   }
   // Four words of rows i, i + 4, ... become word i of all rows.
   RUY_LIKE_UNROLL
   for (int f = 0; f < kCount; f += 4) V::TransposeParts(x + f);
   MultiplyAddWords<V, Words, kRhsWidth>(x, rhs, v, acc);
+}
+
+// The same of 16 bytes of 8-bit floats a row, for all vectors of rows.
+template <class V, class Words, int kRhsWidth, int kCols, int kVectors>
+RUY_LIKE_ALWAYS_INLINE void AddFloat8s(
+    const char* const (&lhs)[kVectors], ptrdiff_t stride, const float* rhs,
+    typename V::Float (&acc)[kCols][kVectors]) {
+  // Transposed while they are bytes: half of the shuffles that words need.
+  typename V::Int pairs[kVectors][4];
+  RUY_LIKE_UNROLL
+  for (int v = 0; v < kVectors; ++v) {
+    RUY_LIKE_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      pairs[v][i] = V::BitsOf(V::LoadFourWords(lhs[v] + i * stride, stride));
+    }
+    V::TransposePairs(pairs[v]);
+    RUY_LIKE_UNROLL
+    for (int i = 0; i < 4; ++i) V::HoldInRegister(pairs[v][i]);
+  }
+  // Chains of sums side by side.
+  RUY_LIKE_UNROLL
+  for (int i = 0; i < 4; ++i) {
+    RUY_LIKE_UNROLL
+    for (int v = 0; v < kVectors; ++v) {
+      typename V::Int lower, upper;
+      SplitFloat8s<Words::kScalar>(pairs[v][i], &lower, &upper);
+      const typename V::Float x[] = {
+          V::AsFloat(V::InterleaveLow8(lower, upper)),
+          V::AsFloat(V::InterleaveHigh8(lower, upper))};
+      MultiplyAddWords<V, Words, kRhsWidth>(
+          x, rhs + 2 * i * Words::kRhsWords * kRhsWidth, v, acc);
+    }
+  }
+}
+
+template <class V>
+RUY_LIKE_ALWAYS_INLINE void PrefetchRows(const char* rows, ptrdiff_t stride) {
+  RUY_LIKE_UNROLL
+  for (int i = 0; i < V::kLanes; ++i) {
+    __builtin_prefetch(rows + i * stride, /*rw=*/0, /*locality=*/2);
+  }
 }
 
 // The sums of kVectors vectors of rows and kCols columns of a rhs panel.
@@ -188,14 +220,15 @@ void RunRows(const RowsArgs& args) {
   for (int v = 0; v < kVectors; ++v) lhs[v] = args.lhs + v * kLanes * stride;
   ptrdiff_t words = args.words;
   for (; words >= kLine; words -= kLine) {
-    if constexpr (kWalk == Walk::kByLine || kIsFloat8<Words>) {
+    if constexpr (kIsFloat8<Words>) {
+      RUY_LIKE_UNROLL
+      for (int v = 0; v < kVectors; ++v)
+        PrefetchRows<V>(lhs[v] + ahead, stride);
+      AddFloat8s<V, Words, kRhsWidth>(lhs, stride, rhs, acc);
+    } else if constexpr (kWalk == Walk::kByLine) {
       RUY_LIKE_UNROLL
       for (int v = 0; v < kVectors; ++v) {
-        RUY_LIKE_UNROLL
-        for (int i = 0; i < kLanes; ++i) {
-          __builtin_prefetch(lhs[v] + ahead + i * stride, /*rw=*/0,
-                             /*locality=*/2);
-        }
+        PrefetchRows<V>(lhs[v] + ahead, stride);
         RUY_LIKE_UNROLL
         for (int w = 0; w < kLine; w += kStep) {
           AddWords<V, Words, kRhsWidth, kStep>(lhs[v] + kWordBytes<Words> * w,
