@@ -284,16 +284,18 @@ TEST_P(Float16MulTest, AreFloatProductsOfTheWidenedValues) {
 // Depths in several passes, and operands that take more than one block.
 TEST_P(Float16MulTest, LargeOnes) {
   Rng rng(7);
-  for (const Shape& shape : {Shape{70, 9000, 50},
-                             {500, 300, 130},
-                             {300, 700, 1},
-                             {1, 700, 300},
-                             {5, 3000, 200}}) {
-    for (CheckFn* const check : kChecks) {
-      for (int i = 0; i < (kSanitized ? 1 : 2); ++i) {
-        const Options options = Draw(shape, &rng);
-        ASSERT_TRUE(check(options, &rng, &context_));
-      }
+  constexpr Shape kShapes[] = {{70, 9000, 50},
+                               {500, 300, 130},
+                               {300, 700, 1},
+                               {1, 700, 300},
+                               {5, 3000, 200}};
+  constexpr int kNumShapes = std::size(kShapes);
+  // Thinned, each of the types still meets a shape, and each shape some types.
+  static_assert(kNumChecks % 3 != 0 && kNumShapes % 3 != 0);
+  for (int i = 0; i < kNumShapes * kNumChecks; i += kLargeThinning) {
+    for (int draws = kLargeThinning == 1 ? 2 : 1; draws > 0; --draws) {
+      const Options options = Draw(kShapes[i / kNumChecks], &rng);
+      ASSERT_TRUE(kChecks[i % kNumChecks](options, &rng, &context_));
     }
   }
 }
@@ -306,7 +308,7 @@ TEST_P(Float16MulTest, LargeWeights) {
   Rng rng(11);
   // Thinned, each of the types still meets one of the numbers of columns.
   static_assert(kNumChecks % 3 != 0);
-  for (int i = 0; i < 3 * kNumChecks; i += kThinning) {
+  for (int i = 0; i < 3 * kNumChecks; i += kLargeThinning) {
     // Where the types differ, the narrower one is that of the weights.
     const int types = i % kNumChecks;
     const bool on_the_left = types < 4 ? rng.OneIn(2) : types % 2 == 0;

@@ -65,7 +65,7 @@ for word in "$@"; do
       command -v npm >/dev/null || packages+=(npm)
       npm_peers=(onnxruntime-node@1.30.0 @node-llama-cpp/linux-x64@3.22.1)
       ;;
-    clang) packages+=(clang clang-format clang-tidy libomp-dev) ;;
+    clang) packages+=(clang clang-format clang-tidy libomp-dev lld) ;;
     python)
       packages+=(python3-dev python3-numpy python3-pytest python3-setuptools
                  python3-wheel python3-venv binutils)

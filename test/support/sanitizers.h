@@ -1,4 +1,5 @@
-// Test support: which sanitizers the program is built with.
+// Test support: which sanitizers the program is built with, and how much a test
+// leaves out where programs are slow.
 #ifndef RUY_LIKE_TEST_SUPPORT_SANITIZERS_H_
 #define RUY_LIKE_TEST_SUPPORT_SANITIZERS_H_
 
@@ -26,6 +27,13 @@ constexpr bool kSanitized = kAddressSanitizer || kThreadSanitizer;
 // The step through long lists of sizes. Sanitized builds are many times slower,
 // and the other builds test every size.
 constexpr int kThinning = kSanitized ? 3 : 1;
+// The step through products that take seconds, for emulated processors too,
+// whose own kernels meet every small size.
+#ifdef RUY_LIKE_TEST_EMULATED
+constexpr int kLargeThinning = 3;
+#else
+constexpr int kLargeThinning = kThinning;
+#endif
 
 }  // namespace ruy_like
 
