@@ -87,7 +87,7 @@ void PackDepthContiguous(const PackArgs* args, const Transform<F>& transform) {
       args->padded_depth * F::kWidth * F::kPackedBytes;
   const char* src = static_cast<const char*>(args->src);
   char* dst = static_cast<char*>(args->dst);
-  // Of the panels from here on: a block may reach into the next one.
+  // Bytes from dst to the last panel's end: a block may reach beyond its own.
   ptrdiff_t room = (args->width + F::kWidth - 1) / F::kWidth * panel_bytes;
   for (ptrdiff_t first = 0; first < args->width; first += F::kWidth) {
     const ptrdiff_t rest = args->width - first;

@@ -61,8 +61,8 @@ bool KeepsItsLhs(const Kernel& kernel, const KernelQuery& query) {
 // cached operand costs no packing, and must have one packed form at every batch
 // size.
 bool RowMajorPays(const Kernel& kernel, const KernelQuery& query) {
-  // Bytes packed per ns, within L2 and beyond, where tiles' machines are
-  // slower.
+  // Bytes packed per ns within L2, and beyond it, as measured where there is
+  // AMX and where there is not.
   constexpr double kL2Bytes = 2 << 20, kWithinL2 = 31;
   const double beyond_l2 = kernel.multiplies_tiles ? 10 : 20;
   const int row_major_depth = kernel.row_major_depth;
