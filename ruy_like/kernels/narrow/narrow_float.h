@@ -20,7 +20,7 @@
 //
 // The transposition moves 32-bit words. In a lhs of 16-bit floats a word is two
 // elements, which are widened afterwards, or multiplied as they are if there is
-// an instruction for it: half of the memory traffic and shuffles.
+// an instruction for it. Of 8-bit floats pairs are moved, and then widened.
 //
 // Rows and depth that do not fill registers are packed into a small piece of
 // panels instead, which the panel kernel's tiles multiply.
@@ -75,7 +75,7 @@ struct WidenedWords {
   }
 };
 
-// 8-bit floats, which are widened to bfloat16 as they are loaded.
+// 8-bit floats, which are widened to bfloat16 in registers.
 template <class V, Scalar kLhs>
 struct Float8AsWords : WidenedWords<V, Scalar::kBF16> {
   static constexpr Scalar kScalar = kLhs;
