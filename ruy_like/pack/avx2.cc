@@ -11,9 +11,6 @@ namespace {
 
 // Units of pack_narrow.h.
 struct X86Unit : SimdSse {
-  static void CopyPadded(char* dst, const char* src, int count) {
-    kernels::CopyPadded<16>(dst, src, count);
-  }
   template <class Packed>
   RUY_LIKE_ALWAYS_INLINE static void StoreWidened(char* dst, Int x) {
     if constexpr (Packed::kWidensFloats) {

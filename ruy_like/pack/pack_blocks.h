@@ -59,13 +59,8 @@ struct Columns {
       : stride(column_stride), stride3(3 * column_stride) {
     for (int i = 0; i < kBases; ++i) bases[i] = src + 4 * i * stride;
   }
-  template <int w>
-  RUY_LIKE_ALWAYS_INLINE const char* At() const {
-    if constexpr (w % 4 == 3) {
-      return bases[w / 4] + stride3;
-    } else {
-      return bases[w / 4] + w % 4 * stride;
-    }
+  RUY_LIKE_ALWAYS_INLINE const char* At(int w) const {
+    return bases[w / 4] + (w % 4 == 3 ? stride3 : w % 4 * stride);
   }
   RUY_LIKE_ALWAYS_INLINE void Advance(ptrdiff_t bytes) {
     for (int i = 0; i < kBases; ++i) bases[i] += bytes;
@@ -80,18 +75,12 @@ template <typename F, int kBlocks>
 RUY_LIKE_ALWAYS_INLINE void LoadColumnBlocks(
     const Columns<F::kWidth>& columns, typename F::V::Reg blocks[kBlocks][4]) {
   typedef typename F::V V;
-  constexpr int kWidth = F::kWidth;
-  for (int b = 0; b < kBlocks; ++b) {
-    blocks[b][0] = V::template LoadColumns<kWidth, 0>(columns, 16 * b);
-  }
-  for (int b = 0; b < kBlocks; ++b) {
-    blocks[b][1] = V::template LoadColumns<kWidth, 1>(columns, 16 * b);
-  }
-  for (int b = 0; b < kBlocks; ++b) {
-    blocks[b][2] = V::template LoadColumns<kWidth, 2>(columns, 16 * b);
-  }
-  for (int b = 0; b < kBlocks; ++b) {
-    blocks[b][3] = V::template LoadColumns<kWidth, 3>(columns, 16 * b);
+  RUY_LIKE_UNROLL
+  for (int i = 0; i < 4; ++i) {
+    RUY_LIKE_UNROLL
+    for (int b = 0; b < kBlocks; ++b) {
+      blocks[b][i] = V::template LoadColumns<F::kWidth>(columns, i, 16 * b);
+    }
   }
   for (int b = 0; b < kBlocks; ++b) V::Transpose(blocks[b]);
 }
@@ -121,7 +110,7 @@ RUY_LIKE_ALWAYS_INLINE typename F::V::Reg SumQuads(typename F::V::Reg quads) {
 template <typename F>
 RUY_LIKE_ALWAYS_INLINE typename F::V::Reg AddPartial(typename F::V::Reg a,
                                                      typename F::V::Reg b) {
-  return F::kSrcBytes == 2 ? F::V::Add32(a, b) : F::V::Add16(a, b);
+  return F::kSrcBytes == 2 ? F::V::Add(a, b) : F::V::Add16(a, b);
 }
 
 // Adds the elements of kBlocks blocks to the sums.
@@ -136,7 +125,7 @@ RUY_LIKE_ALWAYS_INLINE typename F::V::Reg AddSums(
         AddPartial<F>(SumQuads<F>(blocks[b][2]), SumQuads<F>(blocks[b][3])));
     total = b == 0 ? more : AddPartial<F>(total, more);
   }
-  return V::Add32(sums, F::kSrcBytes == 2 ? total : V::SumWords(total));
+  return V::Add(sums, F::kSrcBytes == 2 ? total : V::SumWords(total));
 }
 
 // Shifts, sums up and writes kBlocks whole blocks; returns the new sums.
@@ -173,9 +162,9 @@ RUY_LIKE_ALWAYS_INLINE typename F::V::Reg FinishEdgeBlock(
         V::And(transform.shift, V::ColumnMask(columns));
     for (int q = 0; q < 4; ++q) {
       const int count = depth - 4 * q;
-      const uint32_t present =
-          count >= 4 ? ~0u : (count <= 0 ? 0u : (1u << (8 * count)) - 1u);
-      quads[0][q] = V::Add8(quads[0][q], V::And(shift, V::Splat(present)));
+      const int32_t present =
+          count >= 4 ? -1 : (count <= 0 ? 0 : (1 << (8 * count)) - 1);
+      quads[0][q] = V::Add8(quads[0][q], V::And(shift, V::Set(present)));
     }
   }
   transform.shifts = false;

@@ -109,10 +109,11 @@ RUY_LIKE_ALWAYS_INLINE void PackPlainPanel(const PackArgs& args,
   typedef typename F::V V;
   Columns<F::kWidth> columns(src, args.src_stride * F::kSrcBytes);
   for (ptrdiff_t left = args.depth * F::kSrcBytes; left > 0; left -= 16) {
-    typename V::Reg v[4] = {V::template LoadColumns<F::kWidth, 0>(columns, 0),
-                            V::template LoadColumns<F::kWidth, 1>(columns, 0),
-                            V::template LoadColumns<F::kWidth, 2>(columns, 0),
-                            V::template LoadColumns<F::kWidth, 3>(columns, 0)};
+    typename V::Reg v[4];
+    RUY_LIKE_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      v[i] = V::template LoadColumns<F::kWidth>(columns, i, 0);
+    }
     WriteBlock<F>(v, dst);
     columns.Advance(16);
     dst += F::kBlockBytes;

@@ -50,6 +50,11 @@ using PackedF32Of = PackedAs<Scalar::kF32, ValueRange::kFull, kSource>;
 template <int kSourceBytes, class Packed, int kWidth, int kDotWidth>
 void PackAs(const PackArgs* args);
 
+// Copies count <= kBytes bytes to dst and zeros behind them, kBytes in all.
+// pack_partial.h has one for x86 from AVX2 on, pack_quads.h that of others.
+template <int kBytes>
+void CopyPadded(char* dst, const char* src, int count);
+
 // Packs 8-bit floats by `pack`, a routine for bfloat16, to elements of
 // kPackedBytes bytes: widened a piece of a panel at a time, which stays in L1.
 template <Scalar kSource, int kPackedBytes, int kWidth>

@@ -72,7 +72,7 @@ struct NarrowColumns {
       if (k < args->depth) {
         const int left = static_cast<int>(args->depth - k);
         alignas(16) char unit[16];
-        U::CopyPadded(unit, src, left * kBytes);
+        CopyPadded<16>(unit, src, left * kBytes);
         StoreUnit(U::LoadBytes(unit), left, args->padded_depth - k, &sums, dst);
       }
       if (kHasSums && args->sums != nullptr) args->sums[w] = U::LaneSum(sums);
@@ -143,7 +143,7 @@ struct NarrowColumns {
       square[k] = U::Zero();
       if (k < depth) {
         alignas(16) char row[16];
-        U::CopyPadded(row, src, columns * kBytes);
+        CopyPadded<16>(row, src, columns * kBytes);
         square[k] = U::LoadBytes(row);
       }
     }

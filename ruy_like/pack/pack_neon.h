@@ -15,9 +15,6 @@ namespace {
 
 // Units of pack_narrow.h.
 struct NeonUnit : SimdNeon {
-  static void CopyPadded(char* dst, const char* src, int count) {
-    Quads<SimdNeon, 1>::CopyPadded<16>(dst, src, count);
-  }
   template <class Packed>
   RUY_LIKE_ALWAYS_INLINE static void StoreWidened(char* dst, Int x) {
     kernels::StoreWidened<SimdNeon, Packed>(dst, x);

@@ -64,7 +64,7 @@ RUY_LIKE_NOINLINE typename F::V::Reg PackEdgeColumns(
     }
     const int count = Min(bytes, 16);
     for (int w = 0; w < columns; ++w) {
-      F::V::template CopyPadded<16>(tile + 16 * w, src + w * stride, count);
+      CopyPadded<16>(tile + 16 * w, src + w * stride, count);
     }
     typename F::V::Reg quads[1][4];
     LoadColumnBlocks<F, 1>(tile_columns, quads);
@@ -151,8 +151,8 @@ RUY_LIKE_NOINLINE typename F::V::Reg PackEdgeRows(const char* src,
     alignas(64) char tile[F::kBlockDepth * kRowBytes];
     ZeroFrom(tile, count * kRowBytes, sizeof(tile));
     for (int k = 0; k < count; ++k) {
-      F::V::template CopyPadded<kRowBytes>(
-          tile + k * kRowBytes, src + k * stride, columns * F::kSrcBytes);
+      CopyPadded<kRowBytes>(tile + k * kRowBytes, src + k * stride,
+                            columns * F::kSrcBytes);
     }
     typename F::V::Reg quads[1][4];
     LoadRowBlock<F>(tile, kRowBytes, quads[0]);
@@ -228,7 +228,7 @@ void Pack(const PackArgs* args) {
   const uint32_t shift =
       (F::Packed::kZero - (args->src_scalar == Scalar::kU8 ? 128 : 0)) & 0xff;
   transform.shifts = F::kSrcBytes == 1 && shift != 0;
-  transform.shift = F::V::Splat(shift * 0x01010101u);
+  transform.shift = F::V::Set(static_cast<int32_t>(shift * 0x01010101u));
   transform.sums = F::Packed::kHasSums && args->sums != nullptr;
   // A single column of adjacent elements has both orders.
   if (args->depth_contiguous || (args->width == 1 && args->src_stride == 1)) {

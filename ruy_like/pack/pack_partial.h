@@ -41,7 +41,6 @@ RUY_LIKE_ALWAYS_INLINE __m128i InterleaveWords() {
 
 #ifdef __AVX512BW__
 
-// Copies count <= kBytes bytes to dst and zeros behind them, kBytes in all.
 template <int kBytes>
 void CopyPadded(char* dst, const char* src, int count) {
   if constexpr (kBytes <= 16) {
@@ -115,16 +114,7 @@ struct PackRegisters : Simd {
   typedef typename Simd::Int Reg;
   static constexpr int kColumns = Simd::kLanes;
 
-  // Copies count <= kBytes bytes to dst and zeros behind them, kBytes in all.
-  template <int kBytes>
-  RUY_LIKE_ALWAYS_INLINE static void CopyPadded(char* dst, const char* src,
-                                                int count) {
-    kernels::CopyPadded<kBytes>(dst, src, count);
-  }
-  RUY_LIKE_ALWAYS_INLINE static Reg Splat(uint32_t quad) {
-    return Simd::Set(static_cast<int>(quad));
-  }
-  // In: v[i] from LoadColumns<i>. Out: v[j] holds quad j of all columns. A 4x4
+  // In: v[i] from LoadColumns(i). Out: v[j] holds quad j of all columns. A 4x4
   // transposition of quads in each 128 bits.
   RUY_LIKE_ALWAYS_INLINE static void Transpose(Reg v[4]) {
     Simd::TransposeParts(v, v);
@@ -142,9 +132,6 @@ struct PackRegisters : Simd {
   }
   RUY_LIKE_ALWAYS_INLINE static Reg SumWords(Reg quads) {
     return Simd::MultiplyWords(quads, Simd::Set16(1));
-  }
-  RUY_LIKE_ALWAYS_INLINE static Reg Add32(Reg a, Reg b) {
-    return Simd::Add(a, b);
   }
   RUY_LIKE_ALWAYS_INLINE static Reg LoadSums(const int32_t* sums, int columns) {
     return Simd::LoadMasked(sums, Simd::FirstLanes(columns));

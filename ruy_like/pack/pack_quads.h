@@ -17,6 +17,16 @@
 namespace ruy_like::kernels {
 namespace {
 
+template <int kBytes>
+void CopyPadded(char* dst, const char* src, int count) {
+  if (count == kBytes) {  // without a call
+    __builtin_memcpy(dst, src, kBytes);
+    return;
+  }
+  __builtin_memset(dst, 0, kBytes);
+  __builtin_memcpy(dst, src, static_cast<size_t>(count));
+}
+
 // Writes 16 bytes of elements, widened to twice as many.
 template <class Simd, class Packed>
 RUY_LIKE_ALWAYS_INLINE void StoreWidened(char* dst, typename Simd::Int x) {
@@ -41,31 +51,14 @@ struct Quads {
   static constexpr int kColumns = 4 * kRegs;
   static constexpr int kBlocksPerStep = 1;
 
-  // Copies count <= kBytes bytes to dst and zeros behind them, kBytes in all.
-  template <int kBytes>
-  static void CopyPadded(char* dst, const char* src, int count) {
-    if (count == kBytes) {  // without a call
-      __builtin_memcpy(dst, src, kBytes);
-      return;
-    }
-    __builtin_memset(dst, 0, kBytes);
-    __builtin_memcpy(dst, src, static_cast<size_t>(count));
-  }
-
-  RUY_LIKE_ALWAYS_INLINE static Reg Zero() { return Splat(0); }
-  RUY_LIKE_ALWAYS_INLINE static Reg Splat(uint32_t quad) {
+  RUY_LIKE_ALWAYS_INLINE static Reg Zero() { return Set(0); }
+  RUY_LIKE_ALWAYS_INLINE static Reg Set(int32_t quad) {
     Reg a;
-    for (int r = 0; r < kRegs; ++r) {
-      a.v[r] = Simd::Set(static_cast<int32_t>(quad));
-    }
+    for (int r = 0; r < kRegs; ++r) a.v[r] = Simd::Set(quad);
     return a;
   }
   RUY_LIKE_ALWAYS_INLINE static Reg And(Reg a, const Reg& b) {
     for (int r = 0; r < kRegs; ++r) a.v[r] = a.v[r] & b.v[r];
-    return a;
-  }
-  RUY_LIKE_ALWAYS_INLINE static Reg Xor(Reg a, const Reg& b) {
-    for (int r = 0; r < kRegs; ++r) a.v[r] = a.v[r] ^ b.v[r];
     return a;
   }
   // The first `columns` quads all ones, the others zero.
@@ -74,19 +67,18 @@ struct Quads {
     return LoadSums(kOnes, columns);
   }
 
-  // 16 bytes of columns kColumn, 4 + kColumn, one in each vector.
-  template <int kWidth, int kColumn, typename Columns>
-  RUY_LIKE_ALWAYS_INLINE static Reg LoadColumns(const Columns& columns,
+  // 16 bytes of columns i and 4 + i, one in each vector.
+  template <int kWidth, typename Columns>
+  RUY_LIKE_ALWAYS_INLINE static Reg LoadColumns(const Columns& columns, int i,
                                                 ptrdiff_t offset) {
     static_assert(kWidth == kColumns);
     Reg a;
-    a.v[0] = Simd::LoadBytes(columns.template At<kColumn>() + offset);
-    if constexpr (kRegs == 2) {
-      a.v[1] = Simd::LoadBytes(columns.template At<4 + kColumn>() + offset);
+    for (int r = 0; r < kRegs; ++r) {
+      a.v[r] = Simd::LoadBytes(columns.At(4 * r + i) + offset);
     }
     return a;
   }
-  // In: v[i] from LoadColumns<i>. Out: v[j] holds quad j of all columns.
+  // In: v[i] from LoadColumns(i). Out: v[j] holds quad j of all columns.
   RUY_LIKE_ALWAYS_INLINE static void Transpose(Reg v[4]) {
     for (int r = 0; r < kRegs; ++r) {
       Vector m[4] = {v[0].v[r], v[1].v[r], v[2].v[r], v[3].v[r]};
@@ -181,7 +173,7 @@ struct Quads {
     for (int r = 0; r < kRegs; ++r) a.v[r] = Simd::Add16(a.v[r], b.v[r]);
     return a;
   }
-  RUY_LIKE_ALWAYS_INLINE static Reg Add32(Reg a, const Reg& b) {
+  RUY_LIKE_ALWAYS_INLINE static Reg Add(Reg a, const Reg& b) {
     for (int r = 0; r < kRegs; ++r) a.v[r] = Simd::Add(a.v[r], b.v[r]);
     return a;
   }

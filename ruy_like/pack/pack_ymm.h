@@ -43,17 +43,14 @@ struct Ymm : PackRegisters<Simd256> {
 
   // 16 bytes of column i in the low lane, of column 4 + i in the high one; the
   // latter is left out where a panel of kWidth columns does not have it.
-  template <int kWidth, int kColumn, typename Columns>
-  RUY_LIKE_ALWAYS_INLINE static Reg LoadColumns(const Columns& columns,
+  template <int kWidth, typename Columns>
+  RUY_LIKE_ALWAYS_INLINE static Reg LoadColumns(const Columns& columns, int i,
                                                 ptrdiff_t offset) {
-    const Reg low =
-        _mm256_castsi128_si256(Load16(columns.template At<kColumn>() + offset));
-    if constexpr (4 + kColumn < kWidth) {
-      return _mm256_inserti128_si256(
-          low, Load16(columns.template At<4 + kColumn>() + offset), 1);
-    } else {
-      return _mm256_inserti128_si256(low, _mm_setzero_si128(), 1);
-    }
+    return _mm256_inserti128_si256(
+        _mm256_castsi128_si256(Load16(columns.At(i) + offset)),
+        4 + i < kWidth ? Load16(columns.At(4 + i) + offset)
+                       : _mm_setzero_si128(),
+        1);
   }
 
   // Quads of 8 columns from 4 / kSrcBytes rows, each of them one depth of 8

@@ -26,18 +26,14 @@ struct Zmm : PackRegisters<Simd512> {
   // 16 bytes of columns i, 4 + i, 8 + i, 12 + i, one in each lane. Inserts from
   // memory need no shuffle port; with whole-register loads the transposition
   // would take 64 shuffles for 1024 bytes instead of 32.
-  template <int kWidth, int kColumn, typename Columns>
-  RUY_LIKE_ALWAYS_INLINE static Reg LoadColumns(const Columns& columns,
+  template <int kWidth, typename Columns>
+  RUY_LIKE_ALWAYS_INLINE static Reg LoadColumns(const Columns& columns, int i,
                                                 ptrdiff_t offset) {
     static_assert(kWidth == kColumns, "");
-    Reg v =
-        _mm512_castsi128_si512(Load16(columns.template At<kColumn>() + offset));
-    v = _mm512_inserti32x4(
-        v, Load16(columns.template At<4 + kColumn>() + offset), 1);
-    v = _mm512_inserti32x4(
-        v, Load16(columns.template At<8 + kColumn>() + offset), 2);
-    return _mm512_inserti32x4(
-        v, Load16(columns.template At<12 + kColumn>() + offset), 3);
+    Reg v = _mm512_castsi128_si512(Load16(columns.At(i) + offset));
+    v = _mm512_inserti32x4(v, Load16(columns.At(4 + i) + offset), 1);
+    v = _mm512_inserti32x4(v, Load16(columns.At(8 + i) + offset), 2);
+    return _mm512_inserti32x4(v, Load16(columns.At(12 + i) + offset), 3);
   }
 
   // Quads of 16 columns from 4 / kSrcBytes rows of one depth each.
