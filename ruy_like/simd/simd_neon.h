@@ -96,18 +96,6 @@ struct SimdNeon : SimdVectors<SimdNeon, int32x4_t, float32x4_t> {
   }
 
   // ## Parts of vectors
-  static RUY_LIKE_ALWAYS_INLINE Int LoadBytes(const void* p) {
-    return vreinterpretq_s32_s8(vld1q_s8(static_cast<const int8_t*>(p)));
-  }
-  static RUY_LIKE_ALWAYS_INLINE void StoreBytes(void* dst, Int bytes) {
-    vst1q_u8(static_cast<uint8_t*>(dst), vreinterpretq_u8_s32(bytes));
-  }
-  template <int kHalf>
-  static RUY_LIKE_ALWAYS_INLINE void StoreHalf(void* dst, Int x) {
-    const uint8x16_t bytes = vreinterpretq_u8_s32(x);
-    vst1_u8(static_cast<uint8_t*>(dst),
-            kHalf == 0 ? vget_low_u8(bytes) : vget_high_u8(bytes));
-  }
   static RUY_LIKE_ALWAYS_INLINE uint32_t Truncate8(Int x) {
     const uint8x8_t bytes = vmovn_u16(vreinterpretq_u16_s32(Truncate16(x)));
     return vget_lane_u32(vreinterpret_u32_u8(bytes), 0);

@@ -66,13 +66,6 @@ struct SimdSse : SimdVectors<SimdSse> {
   static RUY_LIKE_ALWAYS_INLINE Float MulAddFloat(Float a, Float b, Float c) {
     return a * b + c;  // two roundings: paths are built with -ffp-contract=off
   }
-  // Both return `x` if it is a NaN, or if both are zeros.
-  static RUY_LIKE_ALWAYS_INLINE Float AtLeast(Float bound, Float x) {
-    return _mm_max_ps(bound, x);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Float AtMost(Float bound, Float x) {
-    return _mm_min_ps(bound, x);
-  }
   // The high 32 bits of products.
   static RUY_LIKE_ALWAYS_INLINE Int MultiplyHigh(Int a, Int b) {
     const Products products(a, b);

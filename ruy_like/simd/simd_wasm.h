@@ -38,13 +38,6 @@ struct SimdWasm : SimdVectors<SimdWasm> {
     x = wasm_v128_load32_lane(p + 2 * stride, x, 2);
     return wasm_v128_load32_lane(p + 3 * stride, x, 3);
   }
-  static RUY_LIKE_ALWAYS_INLINE Int LoadLow(const char* p) {
-    return wasm_v128_load64_zero(p);
-  }
-  template <int kHalf>
-  static RUY_LIKE_ALWAYS_INLINE void StoreHalf(void* dst, Int x) {
-    wasm_v128_store64_lane(dst, x, kHalf);
-  }
   static RUY_LIKE_ALWAYS_INLINE Float MulAddFloat(Float a, Float b, Float c) {
     return a * b + c;  // two roundings: paths are built with -ffp-contract=off
   }
