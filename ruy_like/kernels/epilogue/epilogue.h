@@ -242,8 +242,8 @@ RUY_LIKE_ALWAYS_INLINE void StoreTile(const SpilledTile<int32_t>& tile,
 template <class V, Scalar kDst>
 RUY_LIKE_NOINLINE void StoreFloat16Tile(const SpilledTile<float>& tile,
                                         const EpilogueArgs& e) {
-  StoreWhole<V>(tile, e, StoreFloat16Columns<V, kDst, int16_t>,
-                StoreFloat16Columns<V, kDst, int32_t>);
+  StoreWhole<V>(tile, e, StoreFloatColumns<V, kDst, int16_t>,
+                StoreFloatColumns<V, kDst, int32_t>);
 }
 template <class V>
 RUY_LIKE_ALWAYS_INLINE void StoreTile(const SpilledTile<float>& tile,
@@ -257,7 +257,8 @@ RUY_LIKE_ALWAYS_INLINE void StoreTile(const SpilledTile<float>& tile,
     default:
       break;
   }
-  StoreWhole<V>(tile, e, StoreFloatColumns<V>, StoreFloatColumns<V>);
+  StoreWhole<V>(tile, e, StoreFloatColumns<V, Scalar::kF32, float>,
+                StoreFloatColumns<V, Scalar::kF32, float>);
 }
 
 }  // namespace

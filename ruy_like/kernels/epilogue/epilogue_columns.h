@@ -326,22 +326,10 @@ RUY_LIKE_ALWAYS_INLINE StoreColumnsFn<int32_t>* ChooseStoreIntColumns(
 
 // ## Floats
 
-// Stores the first n results of a vector, rounded to kDst; elements of a 16-bit
-// type take the lower half of an int32_t, or an int16_t.
+// Elements of a 16-bit type take the lower half of an int32_t, or an int16_t.
 template <class V, Scalar kDst, typename Element>
-RUY_LIKE_ALWAYS_INLINE void StoreFloats(typename V::Float x, int n,
-                                        Element* dst) {
-  if constexpr (Is16BitFloat(kDst)) {
-    V::Store(dst, V::template Round<kDst>(x), n);
-  } else {
-    V::Store(dst, x, n);
-  }
-}
-
-template <class V, Scalar kDst, typename Element>
-RUY_LIKE_ALWAYS_INLINE void StoreFloatRows(const SpilledTile<float>& spilled,
-                                           const EpilogueArgs& e, Element* dst,
-                                           ptrdiff_t dst_stride) {
+void StoreFloatColumns(const SpilledTile<float>& spilled, const EpilogueArgs& e,
+                       void* dst, ptrdiff_t dst_stride) {
   const SpilledTile<float> tile = spilled;
   typedef typename V::Float Float;
   const float* bias = static_cast<const float*>(e.bias);
@@ -354,12 +342,16 @@ RUY_LIKE_ALWAYS_INLINE void StoreFloatRows(const SpilledTile<float>& spilled,
       addend = V::LoadMasked(bias + tile.row0 + row, V::FirstLanes(n));
     }
     const float* from = tile.acc + row;
-    Element* to = dst + row;
+    Element* to = static_cast<Element*>(dst) + row;
     const auto store_columns = [&](auto bias_of_columns, auto count) {
       for (int c = 0; c < tile.cols; ++c) {
         if (bias_of_columns()) addend = V::SetFloat(bias[tile.col0 + c]);
-        const Float x = V::AddFloat(V::LoadAligned(from), addend);
-        StoreFloats<V, kDst>(output.Apply(x), count(), to);
+        const Float x = output.Apply(V::AddFloat(V::LoadAligned(from), addend));
+        if constexpr (Is16BitFloat(kDst)) {
+          V::Store(to, V::template Round<kDst>(x), count());
+        } else {
+          V::Store(to, x, count());
+        }
         from += tile.col_stride;
         to += dst_stride;
       }
@@ -374,20 +366,6 @@ RUY_LIKE_ALWAYS_INLINE void StoreFloatRows(const SpilledTile<float>& spilled,
       store_columns(Constant<0>(), rows_left);
     }
   }
-}
-
-template <class V>
-void StoreFloatColumns(const SpilledTile<float>& tile, const EpilogueArgs& e,
-                       void* dst, ptrdiff_t dst_stride) {
-  StoreFloatRows<V, Scalar::kF32>(tile, e, static_cast<float*>(dst),
-                                  dst_stride);
-}
-
-// 16-bit floats, as `Element`s.
-template <class V, Scalar kDst, typename Element>
-void StoreFloat16Columns(const SpilledTile<float>& tile, const EpilogueArgs& e,
-                         void* dst, ptrdiff_t dst_stride) {
-  StoreFloatRows<V, kDst>(tile, e, static_cast<Element*>(dst), dst_stride);
 }
 
 }  // namespace

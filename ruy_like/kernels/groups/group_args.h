@@ -51,27 +51,22 @@ namespace ruy_like::kernels {
 
 enum { kGroupPanelRows = 16, kGroupStepDepth = 8 };
 
-// As PackGroupWeights makes them.
-static constexpr PanelFormat kPackedCodes4 = {
-    Scalar::kU8,     false,           kGroupPanelRows,
-    /*dot_width=*/8, kGroupStepDepth, ValueRange::kFull, false,
-    /*code_bits=*/4};
-static constexpr PanelFormat kPackedCodes8 = {
-    Scalar::kU8,     false,           kGroupPanelRows,
-    /*dot_width=*/4, kGroupStepDepth, ValueRange::kFull, false,
-    /*code_bits=*/8};
-static constexpr PanelFormat kPackedTable4 = {
-    Scalar::kU8,       false,
-    kGroupPanelRows,
-    /*dot_width=*/8,   kGroupStepDepth,
-    ValueRange::kFull, false,
-    /*code_bits=*/4,   /*by_table=*/true};
-static constexpr PanelFormat kPackedTable2 = {
-    Scalar::kU8,       false,
-    kGroupPanelRows,
-    /*dot_width=*/16,  2 * kGroupStepDepth,
-    ValueRange::kFull, false,
-    /*code_bits=*/2,   /*by_table=*/true};
+// As PackGroupWeights makes them: 64 bytes have a dot of each row.
+constexpr PanelFormat PackedCodes(int code_bits, bool by_table) {
+  return {Scalar::kU8,
+          /*in_place=*/false,
+          kGroupPanelRows,
+          /*dot_width=*/32 / code_bits,
+          code_bits == 2 ? 2 * kGroupStepDepth : kGroupStepDepth,
+          ValueRange::kFull,
+          /*by_depth=*/false,
+          code_bits,
+          by_table};
+}
+static constexpr PanelFormat kPackedCodes4 = PackedCodes(4, false);
+static constexpr PanelFormat kPackedCodes8 = PackedCodes(8, false);
+static constexpr PanelFormat kPackedTable4 = PackedCodes(4, true);
+static constexpr PanelFormat kPackedTable2 = PackedCodes(2, true);
 
 // Steps that sums of 16 bits hold of values up to `greatest` by any int8: each
 // adds four products, of which two are a VPMADDUBSW's.
