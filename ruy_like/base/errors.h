@@ -35,7 +35,13 @@ absl::Status Invalid(const Parts&... parts) {
   return absl::InvalidArgumentError(absl::StrCat(parts...));
 }
 
-// The same for checks of each product, which are inlined: wording must not cost
+// The same for ResourceExhausted, behind "no memory ".
+template <typename... Parts>
+absl::Status OutOfMemory(const Parts&... parts) {
+  return absl::ResourceExhaustedError(absl::StrCat("no memory ", parts...));
+}
+
+// Invalid for checks of each product, which are inlined: wording must not cost
 // one of a few elements much.
 #define RUY_LIKE_INLINE ABSL_ATTRIBUTE_ALWAYS_INLINE inline
 template <typename... Parts>

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
-#include <mutex>
 
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/allocator.h"
@@ -232,18 +231,14 @@ void PackPanel(const Source& source, std::ptrdiff_t panel, char* image) {
   }
 }
 
-absl::Status NoMemoryFor(const GroupShape& shape) {
-  return absl::ResourceExhaustedError(absl::StrCat(
-      "no memory for ", shape.image_bytes, " bytes of packed weights"));
-}
-
 absl::StatusOr<PackedGroupWeights> PackChecked(const Source& source,
                                                ContextImpl* context) {
   auto result = std::make_shared<GroupImage>();
   result->group_shape = source.shape;
   if (!AlignedBuffer::Allocate(source.shape.image_bytes,
                                &result->data.storage)) {
-    return NoMemoryFor(source.shape);
+    return OutOfMemory("for ", source.shape.image_bytes,
+                       " bytes of packed weights");
   }
   char* const image = static_cast<char*>(result->data.storage.data());
   std::memset(image, 0, source.shape.image_bytes);
@@ -255,8 +250,7 @@ absl::StatusOr<PackedGroupWeights> PackChecked(const Source& source,
   const std::ptrdiff_t calls = CeilDiv(panels, kCallPanels);
   // RunParallel counts in int.
   if (calls > 1 && calls < (1 << 30)) {
-    if (!LockForCall(context)) return DeadlockError();
-    MutexLock lock(&context->mutex, std::adopt_lock);
+    RUY_LIKE_LOCK_FOR_CALL(context);
     const auto pack_panels = [&](int i) {
       const std::ptrdiff_t end = std::min(panels, (i + 1) * kCallPanels);
       for (std::ptrdiff_t panel = i * kCallPanels; panel < end; ++panel) {

@@ -49,8 +49,7 @@ RUY_LIKE_HOT absl::Status ValidateAndMul(const MulCall& call,
   std::int8_t max_exponent;
   absl::Status status = ValidateUnlessValid(call, &max_exponent);
   if (!status.ok() || IsEmpty(call.dst.layout)) return status;
-  if (!LockForCall(impl)) return DeadlockError();
-  MutexLock lock(&impl->mutex, std::adopt_lock);
+  RUY_LIKE_LOCK_FOR_CALL(impl);
   return Run(call, /*is_validated=*/true, max_exponent, impl);
 }
 

@@ -2,10 +2,8 @@
 #include "ruy_like/mul_batch.h"
 
 #include <cstdint>
-#include <mutex>
 #include <new>
 
-#include "absl/strings/str_cat.h"
 #include "ruy_like/base/allocator.h"
 #include "ruy_like/base/checked_math.h"
 #include "ruy_like/base/errors.h"
@@ -31,8 +29,7 @@ RUY_LIKE_HOT absl::Status ValidateAndMulBatch(const MulCall& call,
   TrMulParams first;
   MakeTrMulParams(call, max_exponent, &first);
   ContextImpl* impl = context->impl();
-  if (!LockForCall(impl)) return DeadlockError();
-  MutexLock lock(&impl->mutex, std::adopt_lock);
+  RUY_LIKE_LOCK_FOR_CALL(impl);
   return RunBatch(first, StepsOf(call, batch), ProductsOf(batch),
                   call.max_num_threads, impl);
 }
@@ -47,8 +44,7 @@ absl::Status ValidateAndMulGroup(const void* products, std::ptrdiff_t count,
   ScratchArena& arena = context->calls_arena;
   if (!arena.Reserve(SaturatingAdd(ScratchArena::Footprint(calls_bytes),
                                    ScratchArena::Footprint(spans_bytes)))) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("no memory for ", count, " products"));
+    return OutOfMemory("for ", count, " products");
   }
   auto* const calls = static_cast<GroupCall*>(arena.Take(calls_bytes));
   auto* const spans = static_cast<DstSpan*>(arena.Take(spans_bytes));
@@ -74,8 +70,7 @@ absl::Status MulGroupErased(const void* products, std::ptrdiff_t count,
   return CatchNoMemory([&] {
     ContextImpl* impl = context->impl();
     if (count == 0) return absl::OkStatus();
-    if (!LockForCall(impl)) return DeadlockError();
-    MutexLock lock(&impl->mutex, std::adopt_lock);
+    RUY_LIKE_LOCK_FOR_CALL(impl);
     return ValidateAndMulGroup(products, count, erase, max_num_threads, impl);
   });
 }

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <mutex>
 #include <new>
 
 #include "absl/strings/str_cat.h"
@@ -395,8 +394,7 @@ absl::Status RunExperts(const Experts& experts, std::int8_t max_exponent,
   ExpertsMemory memory;
   SetSizes(experts, *context, &memory);
   if (!TakeMemory(experts, &context->calls_arena, &memory)) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("no memory for ", experts.pairs, " pairs of experts"));
+    return OutOfMemory("for ", experts.pairs, " pairs of experts");
   }
   Prepare(experts, max_exponent, &memory);
   if (experts.Gathers()) {
@@ -420,8 +418,7 @@ absl::Status ValidateAndMulExperts(Experts* experts, Context* context) {
   RUY_LIKE_RETURN_IF_ERROR(CheckOthers(*experts, &max_exponent));
   if (IsEmpty(experts->first.dst.layout)) return absl::OkStatus();
   ContextImpl* impl = context->impl();
-  if (!LockForCall(impl)) return DeadlockError();
-  MutexLock lock(&impl->mutex, std::adopt_lock);
+  RUY_LIKE_LOCK_FOR_CALL(impl);
   return RunExperts(*experts, max_exponent, impl);
 }
 

@@ -22,9 +22,9 @@
 namespace ruy_like {
 namespace {
 
-absl::Status NotPreparedError() {
+absl::Status Failed(const char* message) {
   return CatchNoMemory(
-      [] { return absl::FailedPreconditionError("no product is prepared"); },
+      [message] { return absl::FailedPreconditionError(message); },
       absl::StatusCode::kFailedPrecondition);
 }
 
@@ -108,33 +108,30 @@ absl::Status MulPlan::Impl::Prepare(const Batch* wanted, int threads,
   }
   batch = nullptr;
   is_by_calls = false;
-  absl::Status status = wanted == nullptr
-                            ? Validate(call, &max_exponent)
-                            : ValidateBatch(call, *wanted, &max_exponent);
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(wanted == nullptr
+                               ? Validate(call, &max_exponent)
+                               : ValidateBatch(call, *wanted, &max_exponent));
   context = context_impl;
   num_threads = threads;
   is_empty = IsEmpty(call.dst.layout) ||
              (wanted != nullptr && ProductsOf(*wanted) == 0);
   if (is_empty) {
     state = State::kEmpty;
-    return status;
+    return absl::OkStatus();
   }
   return wanted == nullptr ? PrepareProduct() : PrepareBatch(*wanted);
 }
 
 absl::Status MulPlan::Impl::PrepareProduct() {
   MakeTrMulParams(call, max_exponent, product.params());
-  if (!LockForCall(context)) return DeadlockError();
-  MutexLock lock(&context->mutex, std::adopt_lock);
-  absl::Status status = product.Prepare(Product::Workers::kCallers, num_threads,
-                                        &plans, &arena, context);
-  if (!status.ok()) return status;
+  RUY_LIKE_LOCK_FOR_CALL(context);
+  RUY_LIKE_RETURN_IF_ERROR(product.Prepare(
+      Product::Workers::kCallers, num_threads, &plans, &arena, context));
   can_repeat = product.CanRepeat();
   is_by_calls = can_repeat && product.KeepCalls();
   is_done = false;
   state = State::kPrepared;
-  return status;
+  return absl::OkStatus();
 }
 
 absl::Status MulPlan::Impl::PrepareBatch(const Batch& wanted) {
@@ -144,25 +141,19 @@ absl::Status MulPlan::Impl::PrepareBatch(const Batch& wanted) {
   for (const Side side : kSides) {
     first.side[side].value_range = ValueRange::kFull;
   }
-  if (!LockForCall(context)) return DeadlockError();
-  MutexLock lock(&context->mutex, std::adopt_lock);
+  RUY_LIKE_LOCK_FOR_CALL(context);
   batch = std::make_unique<BatchRun>();
-  absl::Status status =
-      batch->Prepare(first, StepsOf(call, wanted), ProductsOf(wanted),
-                     num_threads, {&plans, &items, &arena}, context);
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(batch->Prepare(first, StepsOf(call, wanted),
+                                          ProductsOf(wanted), num_threads,
+                                          {&plans, &items, &arena}, context));
   batch->Remember(context);
   state = State::kPrepared;
-  return status;
+  return absl::OkStatus();
 }
 
 absl::Status MulPlan::Repeat() {
   if (impl_ == nullptr || impl_->state != Impl::State::kFinished) {
-    return CatchNoMemory(
-        [] {
-          return absl::FailedPreconditionError("no finished product to repeat");
-        },
-        absl::StatusCode::kFailedPrecondition);
+    return Failed("no finished product to repeat");
   }
   if (impl_->is_empty) {
     impl_->state = Impl::State::kEmpty;
@@ -189,7 +180,7 @@ int MulPlan::num_threads() const {
 absl::Status MulPlan::Run(int thread_id) {
   if (impl_ == nullptr || (impl_->state != Impl::State::kPrepared &&
                            impl_->state != Impl::State::kEmpty)) {
-    return NotPreparedError();
+    return Failed("no product is prepared");
   }
   if (thread_id < 0 || thread_id >= impl_->num_threads) {
     return CatchNoMemory(
@@ -206,7 +197,7 @@ absl::Status MulPlan::Run(int thread_id) {
 absl::Status MulPlan::Finish() {
   if (impl_ == nullptr || (impl_->state != Impl::State::kPrepared &&
                            impl_->state != Impl::State::kEmpty)) {
-    return NotPreparedError();
+    return Failed("no product is prepared");
   }
   if (impl_->state == Impl::State::kEmpty) {
     impl_->state = Impl::State::kFinished;

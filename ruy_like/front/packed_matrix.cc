@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
-#include <mutex>
 
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/allocator.h"
@@ -208,8 +207,8 @@ PackedOperandOr PackLocked(const ErasedMatrix& matrix, Side side,
     }
   } else {
     if (!AlignedBuffer::Allocate(result->image_bytes, &result->data.storage)) {
-      return absl::ResourceExhaustedError(absl::StrCat(
-          "no memory for a packed matrix of ", result->image_bytes, " bytes"));
+      return OutOfMemory("for a packed matrix of ", result->image_bytes,
+                         " bytes");
     }
     buffer = result->data.storage.data();
   }
@@ -370,8 +369,7 @@ PackedOperandOr PackErased(const ErasedMatrix& matrix, Side side,
   if (context == nullptr) return NullArgument("context");
   return CatchNoMemory([&]() -> PackedOperandOr {
     ContextImpl* impl = context->impl();
-    if (!LockForCall(impl)) return DeadlockError();
-    MutexLock lock(&impl->mutex, std::adopt_lock);
+    RUY_LIKE_LOCK_FOR_CALL(impl);
     return PackLocked(matrix, side, options, impl, buffer, buffer_bytes);
   });
 }

@@ -8,9 +8,9 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "ruy_like/base/allocator.h"
 #include "ruy_like/base/checked_math.h"
+#include "ruy_like/base/errors.h"
 #include "ruy_like/base/float_state.h"
 #include "ruy_like/base/hot.h"
 #include "ruy_like/diagnostics/trace.h"
@@ -45,11 +45,6 @@ constexpr double kProductNs = 50;
 // Drawing from the counter takes some 20 ns, more where threads meet: several
 // tiny products at a time make this much.
 constexpr double kDrawNs = 1000;
-
-absl::Status NoMemoryError(ptrdiff_t count) {
-  return absl::ResourceExhaustedError(
-      absl::StrCat("no memory for ", count, " products"));
-}
 
 bool IsForced(const ContextImpl& context) {
   return context.num_threads_strategy ==
@@ -148,8 +143,7 @@ absl::Status ChooseForAll(Product* head, UniformBatch* batch, KeptPlans* plans,
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
   for (;;) {
     KeptPlan* kept;
-    absl::Status status = head->Choose(plans, context, &kept);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(head->Choose(plans, context, &kept));
     batch->first = *head->params();
     bool promises_hold = true;
     for (const Side side : kSides) {
@@ -162,7 +156,7 @@ absl::Status ChooseForAll(Product* head, UniformBatch* batch, KeptPlans* plans,
     if (!promises_hold) continue;
     kept->MakeFor({1, false});
     batch->plan = &kept->plan;
-    return status;
+    return absl::OkStatus();
   }
 }
 
@@ -222,8 +216,7 @@ absl::Status PlanEach(KeptPlans* plans, MixedBatch* group, double* ns,
     if (params->rows() == 0 || params->cols() == 0) continue;
     NeverCache(params);
     KeptPlan* kept;
-    absl::Status status = item.product.Choose(plans, context, &kept);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(item.product.Choose(plans, context, &kept));
     kept->MakeFor({1, false});
     item.plan = kept->plan;
     const ScopedFloatState float_state(FloatState::kDefault);
@@ -314,8 +307,8 @@ RUY_LIKE_HOT absl::Status BatchRun::Prepare(const TrMulParams& first,
   NeverCache(head_.params());
   batch_.steps = steps;
   batch_.count = count;
-  absl::Status status = ChooseForAll(&head_, &batch_, memory.plans, context);
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(
+      ChooseForAll(&head_, &batch_, memory.plans, context));
   const Plan& plan = *batch_.plan;
   threads_ = 1;
   batch_.at_a_time = count;
@@ -341,9 +334,10 @@ RUY_LIKE_HOT absl::Status BatchRun::Prepare(const TrMulParams& first,
   }
   const std::size_t bytes =
       SaturatingMul(plan.scratch_bytes, static_cast<std::size_t>(threads_));
-  if (!memory.scratch->Reserve(bytes)) return NoMemoryError(count);
+  if (!memory.scratch->Reserve(bytes))
+    return OutOfMemory("for ", count, " products");
   batch_.scratch = static_cast<char*>(memory.scratch->Take(bytes));
-  return status;
+  return absl::OkStatus();
 }
 
 absl::Status BatchRun::PrepareGroup(FillProductFn* fill, const void* source,
@@ -351,19 +345,19 @@ absl::Status BatchRun::PrepareGroup(FillProductFn* fill, const void* source,
                                     const BatchMemory& memory,
                                     ContextImpl* context) {
   is_group_ = true;
-  if (!group_.Make(count, memory.items)) return NoMemoryError(count);
+  if (!group_.Make(count, memory.items))
+    return OutOfMemory("for ", count, " products");
   ptrdiff_t filled = 0;
   for (GroupItem& item : group_) fill(source, filled++, item.product.params());
   verbose_.Start();
-  absl::Status status = PlanEach(memory.plans, &group_, &ns_, context);
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(PlanEach(memory.plans, &group_, &ns_, context));
   threads_ = ThreadsFor(ns_, most, *context);
   if (!TakeMemory(threads_, ns_, IsForced(*context), &group_, memory.scratch)) {
-    return NoMemoryError(count);
+    return OutOfMemory("for ", count, " products");
   }
   threads_ = static_cast<int>(std::min<ptrdiff_t>(threads_, group_.units));
   StartGroup(&group_);
-  return status;
+  return absl::OkStatus();
 }
 
 void BatchRun::Restart() {
@@ -380,11 +374,8 @@ RUY_LIKE_HOT absl::Status BatchRun::RunOn(ContextImpl* context) {
   if (threads_ == 1) {
     Work(0);
   } else {
-    const auto work = [](void* run, int thread) {
-      static_cast<BatchRun*>(run)->Work(thread);
-    };
-    absl::Status status = RunParallel(threads_, work, this, context, &threads_);
-    if (!status.ok()) return status;
+    const auto work = [this](int thread) { Work(thread); };
+    RUY_LIKE_RETURN_IF_ERROR(RunParallel(threads_, work, context, &threads_));
   }
   Remember(context);
   if (HasReport()) Print(*context);
@@ -419,10 +410,10 @@ RUY_LIKE_HOT absl::Status RunBatch(const TrMulParams& first,
   const TraceSpan span(TraceSpan::kMul, "MulBatch", first.rows(), first.depth(),
                        first.cols());
   BatchRun run;
-  absl::Status status = run.Prepare(
+  RUY_LIKE_RETURN_IF_ERROR(run.Prepare(
       first, steps, count, MaxThreads(*context, call_limit),
-      {&context->plans, &context->products_arena, &context->arena}, context);
-  return status.ok() ? run.RunOn(context) : status;
+      {&context->plans, &context->products_arena, &context->arena}, context));
+  return run.RunOn(context);
 }
 
 namespace {
@@ -450,11 +441,11 @@ absl::Status RunGroup(FillProductFn* fill, const void* source, ptrdiff_t count,
   const TraceSpan span(TraceSpan::kMul, "MulGroup", first.rows(), first.depth(),
                        first.cols());
   BatchRun run;
-  absl::Status status = run.PrepareGroup(
+  RUY_LIKE_RETURN_IF_ERROR(run.PrepareGroup(
       fill, source, count, MaxThreads(*context, call_limit),
       {PlansFor(count, context), &context->products_arena, &context->arena},
-      context);
-  return status.ok() ? run.RunOn(context) : status;
+      context));
+  return run.RunOn(context);
 }
 
 }  // namespace ruy_like

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "ruy_like/base/no_memory.h"
@@ -110,8 +109,7 @@ absl::Status Context::ParallelFor(int count,
     }
     if (count <= 0) return absl::OkStatus();
     ContextImpl* const impl = impl_.get();
-    if (!LockForCall(impl)) return DeadlockError();
-    MutexLock lock(&impl->mutex, std::adopt_lock);
+    RUY_LIKE_LOCK_FOR_CALL(impl);
     int threads;
     return RunParallel(count, function, argument, impl, &threads);
   });

@@ -5,8 +5,11 @@
 #ifndef RUY_LIKE_RUN_PARALLEL_H_
 #define RUY_LIKE_RUN_PARALLEL_H_
 
+#include <mutex>
+
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "ruy_like/base/mutex.h"
 #include "ruy_like/plan/context_impl.h"
 
 namespace ruy_like {
@@ -31,17 +34,17 @@ int MaxThreads(const ContextImpl& context, int call_limit);
 absl::Status RunParallel(int count, void (*function)(void* argument, int i),
                          void* argument, ContextImpl* context, int* threads)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
-// The same with function(i).
+// The same with function(i); `threads` may be null.
 template <typename Function>
 absl::Status RunParallel(int count, const Function& function,
-                         ContextImpl* context)
+                         ContextImpl* context, int* threads = nullptr)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
   const auto call = [](void* argument, int i) {
     (*static_cast<const Function*>(argument))(i);
   };
-  int threads;
+  int ignored;
   return RunParallel(count, call, const_cast<Function*>(&function), context,
-                     &threads);
+                     threads == nullptr ? &ignored : threads);
 }
 
 // Locks the Context for a call. False, with nothing locked, if waiting could
@@ -50,6 +53,10 @@ absl::Status RunParallel(int count, const Function& function,
 [[nodiscard]] bool LockForCall(ContextImpl* context)
     ABSL_EXCLUSIVE_TRYLOCK_FUNCTION(true, context->mutex);
 absl::Status DeadlockError();
+// Locks it for the rest of the scope, or ends the function with that error.
+#define RUY_LIKE_LOCK_FOR_CALL(context)              \
+  if (!LockForCall(context)) return DeadlockError(); \
+  MutexLock lock(&(context)->mutex, std::adopt_lock)
 
 }  // namespace ruy_like
 

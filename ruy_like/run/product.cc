@@ -4,8 +4,8 @@
 #include <new>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "ruy_like/base/checked_math.h"
+#include "ruy_like/base/errors.h"
 #include "ruy_like/base/float_state.h"
 #include "ruy_like/base/hot.h"
 #include "ruy_like/diagnostics/trace.h"
@@ -29,25 +29,7 @@ std::int32_t PackedZeroPoint(const Operand& operand, const SideShape& shape) {
          PackedZero(operand.scalar, ValueRange::kFull);
 }
 
-void CallWork(void* product, int thread) {
-  static_cast<Product*>(product)->Work(thread);
-}
-
-absl::Status NoMemoryError(const TrMulParams& params) {
-  return absl::ResourceExhaustedError(
-      absl::StrCat("no memory to pack a ", params.rows(), "x", params.depth(),
-                   " by ", params.depth(), "x", params.cols(), " product"));
-}
-
 }  // namespace
-
-// An operand that no kernel reads as it is packed becomes a plain one.
-absl::Status Product::Unpack(ContextImpl* context) {
-  if (unpacked_ == nullptr) {
-    unpacked_ = std::make_unique<SidePair<AlignedBuffer>>();
-  }
-  return UnpackOne(context->permitted_paths, &params_, unpacked_.get());
-}
 
 RUY_LIKE_HOT absl::Status Product::Choose(KeptPlans* plans,
                                           ContextImpl* context,
@@ -57,8 +39,12 @@ RUY_LIKE_HOT absl::Status Product::Choose(KeptPlans* plans,
     params_.float_sums = context->float_sums;
   }
   while ((*kept = ChooseKernel(&params_, plans, context)) == nullptr) {
-    absl::Status status = Unpack(context);
-    if (!status.ok()) return status;
+    // An operand that no kernel reads as it is packed becomes a plain one.
+    if (unpacked_ == nullptr) {
+      unpacked_ = std::make_unique<SidePair<AlignedBuffer>>();
+    }
+    RUY_LIKE_RETURN_IF_ERROR(
+        UnpackOne(context->permitted_paths, &params_, unpacked_.get()));
   }
   return absl::OkStatus();
 }
@@ -72,8 +58,7 @@ RUY_LIKE_HOT absl::Status Product::ChoosePlan(Workers workers, int thread_limit,
     }
   }
   KeptPlan* kept;
-  absl::Status status = Choose(plans, context, &kept);
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(Choose(plans, context, &kept));
   const bool force =
       context->num_threads_strategy == NumThreadsStrategy::kForceMaxNumThreads;
   if (force || !kept->plan.is_small) {
@@ -84,7 +69,7 @@ RUY_LIKE_HOT absl::Status Product::ChoosePlan(Workers workers, int thread_limit,
   }
   plan_ = &kept->plan;
   if (plan_->choice.swap_sides) SwapSides(&params_);
-  return status;
+  return absl::OkStatus();
 }
 
 RUY_LIKE_HOT void Product::InitEpilogue() {
@@ -257,14 +242,6 @@ void Product::InitGroups() {
   params_.scales.rhs_per_col = true;
 }
 
-RUY_LIKE_HOT bool Product::TakeMemory(Workers workers, ScratchArena* arena,
-                                      ContextImpl* context) {
-  const Plan& plan = *plan_;
-  if (!arena->Reserve(plan.scratch_bytes)) return false;
-  return TakeSides(static_cast<char*>(arena->Take(plan.scratch_bytes)), workers,
-                   context);
-}
-
 // All but what the cache has.
 RUY_LIKE_HOT void Product::InitSides(char* shared) {
   shared_scratch_ = shared;
@@ -346,9 +323,13 @@ RUY_LIKE_HOT absl::Status Product::Prepare(Workers workers, int thread_limit,
   absl::Status status = ChoosePlan(workers, thread_limit, plans, context);
   if (!status.ok()) return status;
   InitEpilogue();
-  if (!TakeMemory(workers, arena, context)) {
+  const std::size_t bytes = plan_->scratch_bytes;
+  if (!arena->Reserve(bytes) ||
+      !TakeSides(static_cast<char*>(arena->Take(bytes)), workers, context)) {
     Finish();
-    return NoMemoryError(params_);
+    return OutOfMemory("to pack a ", params_.rows(), "x", params_.depth(),
+                       " by ", params_.depth(), "x", params_.cols(),
+                       " product");
   }
   threads_ = plan_->threads;
   // A host's threads may begin late or not at all: nothing is left to them.
@@ -387,12 +368,17 @@ __attribute__((flatten)) RUY_LIKE_HOT absl::Status Product::Run(
   if (threads_ == 1) {
     Work(0);
   } else {
-    status = RunParallel(threads_, &CallWork, this, context, &threads_);
+    const auto work = [this](int thread) { Work(thread); };
+    status = RunParallel(threads_, work, context, &threads_);
     if (!status.ok()) return status;
   }
   context->SetLastUsed(plan_->choice, threads_);
   if (HasReport()) Report(context);
-  if (!plan_->is_small) Advise(context);
+  if (!plan_->is_small) {
+    const SidePair<PerformanceAdvisory> news =
+        context->advisor.Note(params_, source_, *plan_->choice.kernel);
+    if (VerboseCall::IsOn()) PrintAdvice(news, plan_->choice.swap_sides);
+  }
   return status;
 }
 
@@ -488,12 +474,6 @@ RUY_LIKE_HOT void Product::Repeat(ContextImpl* context) {
   }
   DealOut();
   context->SetLastUsed(plan_->choice, threads_);
-}
-
-void Product::Advise(ContextImpl* context) {
-  const SidePair<PerformanceAdvisory> news =
-      context->advisor.Note(params_, source_, *plan_->choice.kernel);
-  if (VerboseCall::IsOn()) PrintAdvice(news, plan_->choice.swap_sides);
 }
 
 void Product::Report(ContextImpl* context) {

@@ -179,8 +179,6 @@ class Product final {
   }
   bool FindAgain(ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
-  void Advise(ContextImpl* context)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
   void InitSide(Side side, char* scratch);
   void InitPacking(Side side);
   void InitSums();
@@ -190,8 +188,6 @@ class Product final {
   void InitGroups();
   absl::Status ChoosePlan(Workers workers, int thread_limit, KeptPlans* plans,
                           ContextImpl* context)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
-  absl::Status Unpack(ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
   void InitEpilogue();
   bool SumsAreWanted(Side side) const {
@@ -211,8 +207,6 @@ class Product final {
   bool FindOrAllocate(Side side, Workers workers, ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
   bool TakeSides(char* scratch, Workers workers, ContextImpl* context)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
-  bool TakeMemory(Workers workers, ScratchArena* arena, ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
 
   enum PackStatus : std::uint8_t { kNotStarted, kInProgress, kDone };

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "absl/strings/str_cat.h"
+#include "ruy_like/base/errors.h"
 #include "ruy_like/packed/packed_operand.h"
 #include "ruy_like/plan/choose_plan.h"
 #include "ruy_like/registry/registry.h"
@@ -96,9 +96,8 @@ absl::Status UnpackOne(Path permitted, TrMulParams* params,
   // As an unpacked operand it was of a size that passed the checks.
   if (!AlignedBuffer::Allocate(
           BytesOf(operand.scalar, packed.depth * packed.width), &buffer)) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("no memory to unpack ", is_lhs ? "lhs" : "rhs",
-                     ", which is packed for another type of operand"));
+    return OutOfMemory("to unpack ", is_lhs ? "lhs" : "rhs",
+                       ", which is packed for another type of operand");
   }
   Unpack(packed, buffer.data());
   operand.data = buffer.data();
