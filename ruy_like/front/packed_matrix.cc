@@ -67,10 +67,6 @@ Elements OtherElements(PackFor pack_for) {
       0};
 }
 
-std::int64_t CountElements(const Operand& operand) {
-  return std::int64_t{operand.depth} * operand.width;
-}
-
 // A matrix on its way to its panels.
 struct Packing {
   Operand operand;
@@ -109,23 +105,14 @@ absl::Status PlanPacking(const ErasedMatrix& matrix, Side side,
   const auto select = [&](Path paths) {
     return SelectKernelToPackFor(
         swaps ? InfoOf(family).swapped : family, paths, kernel_side,
-        {matrix.scalar, matrix.value_range, CountElements(packing->operand)},
+        {matrix.scalar, matrix.value_range,
+         std::int64_t{packing->operand.depth} * packing->operand.width},
         OtherElements(options.pack_for));
   };
   KernelChoice choice = select(permitted);
   if (!MayRun(choice.path)) choice = select(permitted & ~choice.path);
   packing->SetLayout(choice, side, kernel_side);
   return absl::OkStatus();
-}
-
-// All of it but the image and the data.
-void SetFacts(const Packing& packing, Side side, PackedOperand* result) {
-  result->side = side;
-  result->layout = packing.layout;
-  result->scalar = packing.operand.scalar;
-  result->zero_point = packing.operand.zero_point;
-  result->depth = packing.operand.depth;
-  result->width = packing.operand.width;
 }
 
 // Pieces that are packed together. A deep piece is one panel, which takes 16 to
@@ -213,16 +200,17 @@ PackedOperandOr PackLocked(const ErasedMatrix& matrix, Side side,
     buffer = result->data.storage.data();
   }
   result->image = buffer;
-  SetFacts(packing, side, result.get());
+  result->layout = packing.layout;
+  result->side = side;
+  result->scalar = packing.operand.scalar;
+  result->zero_point = packing.operand.zero_point;
+  result->depth = packing.operand.depth;
+  result->width = packing.operand.width;
   PackedSide packed;
   packed.Init(packing.operand, packing.shape);
   packed.PackTo(static_cast<char*>(buffer) + kImageHeaderBytes, &result->data);
-  std::uint64_t checksum;
-  RUY_LIKE_RETURN_IF_ERROR(PackPieces(packed, context, &checksum));
-  WriteImageHeader(
-      {result->layout, side, result->scalar, result->zero_point, result->depth,
-       result->width, result->image_bytes, checksum},
-      buffer);
+  RUY_LIKE_RETURN_IF_ERROR(PackPieces(packed, context, &result->data_checksum));
+  WriteImageHeader(*result, buffer);
   return result;
 }
 
@@ -300,8 +288,9 @@ absl::Status CheckData(const PackedSide& side, std::uint64_t expected) {
 
 PackedOperandOr ReadImage(const void* data, std::size_t bytes, Scalar scalar,
                           VerifyChecksum verify) {
-  ImageHeader header;
-  RUY_LIKE_RETURN_IF_ERROR(ReadImageHeader(data, bytes, &header));
+  auto result = std::make_shared<PackedOperand>();
+  RUY_LIKE_RETURN_IF_ERROR(ReadImageHeader(data, bytes, result.get()));
+  const ImageHeader& header = *result;
   if (header.scalar != scalar) {
     return Invalid("a packed matrix of ", ScalarName(header.scalar), ", not ",
                    ScalarName(scalar));
@@ -315,7 +304,6 @@ PackedOperandOr ReadImage(const void* data, std::size_t bytes, Scalar scalar,
     return absl::DataLossError(absl::StrCat(
         "truncated: ", bytes, " bytes instead of ", packing.ImageBytes()));
   }
-  auto result = std::make_shared<PackedOperand>();
   const char* const panels = static_cast<const char*>(data) + kImageHeaderBytes;
   PackedSide side;
   side.Init(packing.operand, packing.shape);
@@ -328,9 +316,8 @@ PackedOperandOr ReadImage(const void* data, std::size_t bytes, Scalar scalar,
   if (verify == VerifyChecksum::kYes) {
     RUY_LIKE_RETURN_IF_ERROR(CheckData(side, header.data_checksum));
   }
-  SetFacts(packing, header.side, result.get());
+  result->layout = packing.layout;
   result->image = data;
-  result->image_bytes = header.image_bytes;
   return result;
 }
 

@@ -24,17 +24,6 @@
 
 namespace ruy_like {
 
-// The header's contents; layout.kernel_format is not among them.
-struct ImageHeader {
-  PackedLayout layout;
-  Side side;
-  Scalar scalar;
-  std::int32_t zero_point;
-  std::ptrdiff_t depth, width;
-  std::size_t image_bytes;
-  std::uint64_t data_checksum;
-};
-
 // Writes kImageHeaderBytes.
 void WriteImageHeader(const ImageHeader& header, void* image);
 

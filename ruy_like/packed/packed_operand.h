@@ -37,20 +37,25 @@ inline std::uint64_t NewPackedId() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-struct PackedOperand {
-  // No other one of the process has it, whose address may be the same later.
-  std::uint64_t id = NewPackedId();
+// What the header of an image says (packed_image.h); layout.kernel_format is
+// not in it.
+struct ImageHeader {
+  PackedLayout layout;
   // The operand that it can be, as the caller of Mul sees it. (Weights with
   // group scales can be either one: group_image.h.)
   Side side;
-  PackedLayout layout;
-  // All of its bytes, header included.
-  const void* image;
-  std::size_t image_bytes;
-  PackedData data;
   Scalar scalar;
   std::int32_t zero_point;
   std::ptrdiff_t depth, width;
+  std::size_t image_bytes;  // header included
+  std::uint64_t data_checksum;
+};
+
+struct PackedOperand : ImageHeader {
+  // No other one of the process has it, whose address may be the same later.
+  std::uint64_t id = NewPackedId();
+  const void* image;
+  PackedData data;
 };
 
 }  // namespace ruy_like
