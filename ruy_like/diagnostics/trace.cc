@@ -235,13 +235,11 @@ struct ThisThread {
   const std::shared_ptr<ThreadEvents> events;
 };
 
+std::atomic<const SpanListener*> g_listener{nullptr};
+
 }  // namespace
 
 std::atomic<bool> g_trace_is_on{g_trace_file != nullptr};
-
-namespace {
-std::atomic<const SpanListener*> g_listener{nullptr};
-}  // namespace
 
 void SetSpanListener(const SpanListener* listener) {
   g_listener = listener;

@@ -16,12 +16,6 @@
 namespace ruy_like {
 namespace {
 
-void MakeScales(const MulCall& call, kernels::ScaleArgs* scales) {
-  scales->lhs_per_row = call.lhs_scale_perrow != nullptr;
-  scales->rhs_per_col = call.rhs_scale_percol != nullptr;
-  scales->rhs_first = false;
-}
-
 inline kernels::Output OutputOf(const MulCall& call) {
   if (call.family == Family::kGroupScaled) return kernels::Output::kScaled;
   if (call.accum_scalar != Scalar::kI32) return kernels::Output::kFloat;
@@ -230,7 +224,11 @@ RUY_LIKE_HOT void MakeTrMulParams(const MulCall& call, std::int8_t max_exponent,
   params->float_sums = call.float_sums;
   SetDst(call, &params->epilogue);
   SetChannels(call, max_exponent, &params->epilogue);
-  if (params->scaled()) MakeScales(call, &params->scales);
+  if (params->scaled()) {
+    params->scales.lhs_per_row = call.lhs_scale_perrow != nullptr;
+    params->scales.rhs_per_col = call.rhs_scale_percol != nullptr;
+    params->scales.rhs_first = false;
+  }
   SetBounds(call, &params->epilogue);
   params->post_op_needs = kernels::kNeedsNothing;
   if (call.beta != 0 || call.post_ops != nullptr) SetPostOps(call, params);

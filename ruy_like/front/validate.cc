@@ -356,19 +356,12 @@ bool SharesBytes(const ErasedMatrix& matrix, const void* data,
   return SharesElements(matrix, array);
 }
 
-namespace {
-
-inline ByteSpan SpanHere(const ErasedMatrix& matrix) {
-  if (matrix.packed != nullptr) {
-    const Runs image = RunsOf(matrix);
-    return {image.begin, image.end()};
-  }
-  const Layout& layout = matrix.layout;
-  const std::ptrdiff_t elements =
-      (OuterSize(layout) - 1) * layout.stride() + InnerSize(layout);
-  const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(matrix.data);
-  return {begin, begin + BytesOf(matrix.scalar, elements)};
+ByteSpan SpanOf(const ErasedMatrix& matrix) {
+  const Runs runs = RunsOf(matrix);
+  return {runs.begin, runs.end()};
 }
+
+namespace {
 
 ByteSpan SpanOfArray(const void* array, std::ptrdiff_t bytes) {
   const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(array);
@@ -511,10 +504,10 @@ absl::Status ValidateElements(const MulCall& call) {
 // Once all else is known to be right. Where nothing's span meets dst's, as in
 // nearly every call, nothing can share elements with it.
 absl::Status ValidateOverlaps(const MulCall& call) {
-  const ByteSpan dst = SpanHere(call.dst);
-  if (Meet(dst, SpanHere(call.lhs)) || Meet(dst, SpanHere(call.rhs)) ||
-      (call.post_ops != nullptr && (Meet(dst, SpanHere(FactorOf(call))) ||
-                                    Meet(dst, SpanHere(ResidualOf(call))))) ||
+  const ByteSpan dst = SpanOf(call.dst);
+  if (Meet(dst, SpanOf(call.lhs)) || Meet(dst, SpanOf(call.rhs)) ||
+      (call.post_ops != nullptr && (Meet(dst, SpanOf(FactorOf(call))) ||
+                                    Meet(dst, SpanOf(ResidualOf(call))))) ||
       ChannelArraysMeet(call, dst)) {
     return ValidateElements(call);
   }
@@ -636,13 +629,11 @@ bool ResidualIsDst(const MulCall& call) {
          residual.layout() == call.dst.layout;
 }
 
-ByteSpan SpanOf(const ErasedMatrix& matrix) { return SpanHere(matrix); }
-
 void InputSpans(const MulCall& call, ByteSpan (*spans)[kInputs]) {
-  (*spans)[0] = SpanHere(call.lhs);
-  (*spans)[1] = SpanHere(call.rhs);
-  (*spans)[kChannelArrays + 2] = SpanHere(FactorOf(call));
-  (*spans)[kChannelArrays + 3] = SpanHere(ResidualOf(call));
+  (*spans)[0] = SpanOf(call.lhs);
+  (*spans)[1] = SpanOf(call.rhs);
+  (*spans)[kChannelArrays + 2] = SpanOf(FactorOf(call));
+  (*spans)[kChannelArrays + 3] = SpanOf(ResidualOf(call));
   const ChannelArrays arrays = ChannelArraysOf(call);
   for (int i = 0; i < kChannelArrays; ++i) {
     (*spans)[i + 2] = SpanOfArray(arrays[i].data, arrays[i].bytes);

@@ -189,11 +189,9 @@ absl::Status ValidateBatch(const MulCall& call, const Batch& batch,
   }
   absl::Status status = Validate(call, max_exponent);
   if (!status.ok()) return WithPrefix(status, "product 0: ");
-  status = ValidateStrides(call, batch);
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(ValidateStrides(call, batch));
   if (IsEmpty(call.dst.layout) || products == 1) return status;
-  status = ValidateDstStride(call.dst.layout, batch);
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(ValidateDstStride(call.dst.layout, batch));
   MulCall last = call;
   MoveCall(call, batch, products - 1, &last);
   const ByteSpan dst = {SpanOf(call.dst).begin, SpanOf(last.dst).end};

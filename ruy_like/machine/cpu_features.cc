@@ -83,7 +83,7 @@ CpuFeatures HostRiscvCpuFeatures() {
 #endif
 }
 
-Path FindPathsOfThisProcess() {
+Path FindMachinePaths() {
   std::string warning;
   const Path paths =
       NarrowPaths(CompiledPaths() & PathsWithFeatures(DetectCpuFeatures()),
@@ -91,12 +91,6 @@ Path FindPathsOfThisProcess() {
   if (!warning.empty()) {
     std::fprintf(stderr, "ruy_like: RUY_LIKE_PATHS: %s\n", warning.c_str());
   }
-  return paths;
-}
-
-// The permission for AMX is not asked for yet.
-Path PathsOfThisProcess() {
-  static const Path paths = FindPathsOfThisProcess();
   return paths;
 }
 
@@ -210,11 +204,14 @@ Path WithoutRefusedAmx(Path paths, bool (*amx_permitted)()) {
 }
 
 Path DetectedPaths(Path allowed) {
-  return WithoutRefusedAmx(PathsOfThisProcess() & (allowed | Path::kPortable),
+  return WithoutRefusedAmx(MachinePaths() & (allowed | Path::kPortable),
                            &AmxPermitted);
 }
 
-Path MachinePaths() { return PathsOfThisProcess(); }
+Path MachinePaths() {
+  static const Path paths = FindMachinePaths();
+  return paths;
+}
 
 bool MayRun(Path owner) {
   return WithoutRefusedAmx(owner, &AmxPermitted) == owner;
@@ -268,7 +265,7 @@ std::string PathObstacle(Path path) {
   if (missing != 0) {
     return absl::StrCat("the machine lacks ", CpuFeatureNames(missing));
   }
-  if ((PathsOfThisProcess() & path) == Path::kNone) {
+  if ((MachinePaths() & path) == Path::kNone) {
     return "RUY_LIKE_PATHS leaves it out";
   }
   if ((DetectedPaths(path) & path) == Path::kNone) {

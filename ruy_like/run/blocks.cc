@@ -300,13 +300,11 @@ RUY_LIKE_HOT void Product::RunBlock(ptrdiff_t index, char* scratch) {
                  scratch);
   }
   if (map.in_pieces) return RunInPieces(block, scratch);
+  const DepthRange all = {0, plan_->kernel_depth};
   EpilogueSides sides;
   RunPiece(
-      block, {0, plan_->kernel_depth},
-      {side_.lhs.data + side_.lhs.Offset(block.start_row, 0),
-       side_.lhs.stride_bytes},
-      {side_.rhs.data + side_.rhs.Offset(block.start_col, 0),
-       side_.rhs.stride_bytes},
+      block, all, PanelsOf(Side::kLhs, 0, block.start_row, all, scratch),
+      PanelsOf(Side::kRhs, 0, block.start_col, all, scratch),
       EpilogueAt(params_.epilogue, block.start_row, block.start_col, &sides),
       nullptr, scratch);
 }
@@ -376,19 +374,14 @@ char* Product::RunRowOfPieces(const BlockExtent& block, ptrdiff_t first_row,
     EpilogueSides sides;
     EpilogueArgs epilogue =
         EpilogueAt(params_.epilogue, first_row, col, &sides);
+    // `sides` counts only where the epilogue points into it.
     if (BlockHasSums(Side::kLhs)) {
-      epilogue.lhs_sums =
+      epilogue.lhs_sums = sides.zeros.lhs_sums =
           BlockSums(Side::kLhs, scratch) + (first_row - block.start_row);
-      if (epilogue.zeros != nullptr) {
-        sides.zeros.lhs_sums = epilogue.lhs_sums;
-      }
     }
     if (BlockHasSums(Side::kRhs)) {
-      epilogue.rhs_sums =
+      epilogue.rhs_sums = sides.zeros.rhs_sums =
           BlockSums(Side::kRhs, scratch) + (col - block.start_col);
-      if (epilogue.zeros != nullptr) {
-        sides.zeros.rhs_sums = epilogue.rhs_sums;
-      }
     }
     RunPiece(piece, range, lhs,
              PanelsOf(Side::kRhs, block.start_col, col, range, scratch),
