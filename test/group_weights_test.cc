@@ -71,18 +71,23 @@ TEST_P(GroupMulTest, EdgesOfCopiedActivations) {
   }
 }
 
-// Weights that L2 does not hold, whose panels are read far apart: a number of
-// panels that fills no round of them, and fewer panels than a round has.
+// Weights that L2 does not hold, whose panels are read far apart, nor L3: a
+// number of panels that fills no round of them, and fewer panels than a round
+// has.
 TEST_P(GroupMulTest, WeightsFromMemory) {
+  const CacheSizes detected = DetectedCacheSizes();
   std::uint64_t seed = 3000;
-  for (const std::ptrdiff_t rows : {17, 143}) {
-    const std::ptrdiff_t depth = 2 * DetectedCacheSizes().l2_bytes / rows + 1;
-    for (const std::ptrdiff_t cols : {1, 2, 3, 4, 6}) {
-      if (++seed % kThinning != 0) continue;
-      CheckGroupProduct({rows, depth, cols}, seed, {&context_});
-      if (HasFatalFailure()) return;
+  for (const std::ptrdiff_t l3_bytes : {1 << 20, 1 << 14}) {
+    SetEmulatedCacheSizes({1 << 12, 1 << 13, l3_bytes, 1});
+    for (const std::ptrdiff_t rows : {17, 143}) {
+      const std::ptrdiff_t depth = (1 << 16) / rows + 1;
+      for (int i = 0; i < 64 && !HasFatalFailure(); ++i) {
+        if (++seed % kThinning != 0) continue;
+        CheckGroupProduct({rows, depth, 1 + i % 8}, seed, {&context_});
+      }
     }
   }
+  SetEmulatedCacheSizes(detected);
 }
 
 // The greatest levels by the greatest activations, in the longest groups: no

@@ -318,9 +318,15 @@ bool IssuesInOrder() {
   return in_order;
 }
 
-const CacheSizes& DetectedCacheSizes() {
-  static const CacheSizes sizes = PlausibleCacheSizes(ReportedCacheSizes());
+static CacheSizes& KnownCacheSizes() {
+  static CacheSizes sizes = PlausibleCacheSizes(ReportedCacheSizes());
   return sizes;
+}
+
+const CacheSizes& DetectedCacheSizes() { return KnownCacheSizes(); }
+
+void SetEmulatedCacheSizes(const CacheSizes& sizes) {
+  KnownCacheSizes() = sizes;
 }
 
 }  // namespace ruy_like

@@ -171,6 +171,9 @@ CacheSizes PlausibleCacheSizes(const CacheSizes& reported);
 // thread-safe.
 RUY_LIKE_EXPORT const CacheSizes& DetectedCacheSizes();
 
+// Replaces them, for test programs; not while there are products.
+void SetEmulatedCacheSizes(const CacheSizes& sizes);
+
 }  // namespace ruy_like
 
 #endif  // RUY_LIKE_MACHINE_CPU_FEATURES_H_

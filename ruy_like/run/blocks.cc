@@ -191,9 +191,13 @@ kernels::GroupArgs Product::GroupsAt(const BlockExtent& piece) const {
   const ptrdiff_t panel = piece.start_row / kernels::kGroupPanelRows;
   const ptrdiff_t values = panel * at.sizes.groups * kernels::kGroupPanelRows;
   const ptrdiff_t rows = piece.end_row - piece.start_row;
-  at.lhs_is_large = std::max(group_bytes_, rows / kernels::kGroupPanelRows *
-                                               side_.lhs.stride_bytes) >
-                    static_cast<ptrdiff_t>(DetectedCacheSizes().l2_bytes / 2);
+  const CacheSizes& caches = DetectedCacheSizes();
+  at.lhs_is_large =
+      std::max(group_bytes_, rows / kernels::kGroupPanelRows *
+                                 side_.lhs.stride_bytes) > caches.l2_bytes / 2;
+  // Other operands and cores have their part of L3, too.
+  at.lhs_is_in_memory = std::max(group_bytes_, side_.lhs.shape->panels_bytes) >
+                        caches.l3_bytes / 2;
   at.scales =
       static_cast<const char*>(at.scales) + BytesOf(at.scale_type, values);
   if (at.zeros != nullptr) at.zeros += values;

@@ -93,9 +93,10 @@ struct GroupSizes {
 // ScaleArgs::rhs. Arrays begin with the block's first row and column.
 struct GroupArgs {
   GroupSizes sizes;
-  // The weights come from memory: panels that are read together are best far
+  // The weights come from beyond L2: panels that are read together are best far
   // apart.
   bool lhs_is_large;
+  bool lhs_is_in_memory;  // they come from beyond L3
   // For each panel and group a value of each row: scales of scale_type, and
   // zero points, or null if they are the same for all.
   const void* scales;

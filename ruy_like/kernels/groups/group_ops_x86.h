@@ -285,19 +285,20 @@ struct X86StreamForm : GroupForm<S, CodesT, kStreamTileCols<S, CodesT>> {
   static constexpr bool FloatsInRegisters(int cols) {
     return S::kLanes == 16 ? cols <= 6 : cols == 1 || !CodesT::kSumsWords;
   }
-  static constexpr int Turns(int cols) {
-    return S::kLanes == 16 || cols == 1 ? 1 : 4;
-  }
+  static constexpr int Turns(int /*cols*/) { return S::kLanes == 16 ? 1 : 4; }
   static constexpr bool kReadsApart = true;
   static constexpr int Panels(int cols) {
     return kIsBytes && cols == 1 ? 2
            : S::kLanes == 16     ? (cols <= 2 ? 4 : 2)
                                  : (cols == 1 ? 2 : 1);
   }
-  // AVX-512 reads one column, or codes of 8 bits, faster without
+  // AVX-512 reads one column, or codes of 8 bits, from caches faster without
   // (doc/tuning.md).
   static constexpr bool Prefetches(int cols) {
     return S::kLanes == 8 || (!kIsBytes && cols != 1);
+  }
+  static constexpr bool HasMemoryTile(int cols) {
+    return S::kLanes == 8 ? cols != 1 : !Prefetches(cols);
   }
 };
 

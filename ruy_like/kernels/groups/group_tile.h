@@ -11,10 +11,13 @@
 //   Panels(cols)   panels of codes that a tile of so many columns reads at once
 //   FloatsInRegisters(cols) whether registers hold a tile's float sums as well
 //                           as its integer ones; else floats stay in L1
-//   Turns(cols)    tiles that take turns, group by group, where panels are read
-//                  far apart: more streams from memory than registers have room
-//                  for; if several, their floats stay in L1
-//   Prefetches(cols)        whether codes are prefetched
+//   Prefetches(cols)        whether codes that come from caches are prefetched
+//   HasMemoryTile(cols)     whether weights from memory have a tile of their
+//                           own, FromMemory<Form>'s; the same from L3 on where
+//                           all codes are prefetched: memory gains more
+//   Turns(cols)    of such tiles that take turns, group by group: more streams
+//                  than registers have room for; if several, their floats stay
+//                  in L1
 //   kReadsApart    whether panels that come from memory are read far apart
 //   kInterleavesColumns     whether panels of columns are interleaved
 //   kIsSigned      codes are signed bytes
@@ -50,9 +53,18 @@ struct GroupForm {
   static constexpr bool FloatsInRegisters(int /*cols*/) { return false; }
   static constexpr int Turns(int /*cols*/) { return 1; }
   static constexpr bool Prefetches(int /*cols*/) { return false; }
+  static constexpr bool HasMemoryTile(int /*cols*/) { return false; }
+  static constexpr bool kReadsMemory = false;
   static constexpr bool kReadsApart = false;
   static constexpr bool kInterleavesColumns = true;
   static constexpr bool kIsSigned = false;
+};
+
+// Weights that come from memory: codes and scales are prefetched.
+template <class Form>
+struct FromMemory : Form {
+  static constexpr bool Prefetches(int /*cols*/) { return true; }
+  static constexpr bool kReadsMemory = true;
 };
 
 template <class Form, int kCols, GroupKind kKind>
@@ -60,6 +72,7 @@ struct GroupTile {
   typedef typename Form::Simd Simd;
   typedef typename Simd::Float Float;
   typedef GroupSums<Form, kCols> Sums;
+  static constexpr int kTurns = Form::kReadsMemory ? Form::Turns(kCols) : 1;
   static constexpr int kPanels = Form::Panels(kCols);
   static constexpr int kRows = kPanels * kGroupPanelRows;
   static constexpr int kPanelVecs = Sums::kPanelVecs;
@@ -69,30 +82,20 @@ struct GroupTile {
   static constexpr int kPrefetchGroups = 32;  // of scales
   static constexpr int32_t kNoStarts[kCols] = {};
 
-  // Weights that come from memory and are read once: panels that lie far apart
-  // are read together, as few long streams.
+  // Weights from beyond L2 that are read once: panels that lie far apart are
+  // read together, as few long streams.
   static void RunAll(const GroupTileArgs& args) {
-    if (args.reads_apart) {
-      RunTurns<Form::Turns(kCols)>(args);
-    } else {
-      RunTurns<1>(args);
-    }
-  }
-
- private:
-  template <int kTurns>
-  static RUY_LIKE_ALWAYS_INLINE void RunTurns(const GroupTileArgs& args) {
     constexpr int kTurnRows = kTurns * kRows;
     const ptrdiff_t count = (args.rows + kTurnRows - 1) / kTurnRows;
     const ptrdiff_t apart = args.reads_apart ? count : 1;
     const ptrdiff_t row_step = args.reads_apart ? kGroupPanelRows : kTurnRows;
     for (ptrdiff_t i = 0; i < count; ++i) {
-      Run<kTurns>(args, i * row_step, apart);
+      Run(args, i * row_step, apart);
     }
   }
 
+ private:
   // The tiles of all turns, which begin kPanels * apart panels from each other.
-  template <int kTurns>
   static RUY_LIKE_NOINLINE void Run(const GroupTileArgs& args, ptrdiff_t row,
                                     ptrdiff_t apart) {
     constexpr bool kFloatsInRegisters =
@@ -166,12 +169,14 @@ struct GroupTile {
           }
         }
         RUY_LIKE_UNROLL
-        for (int p = 0; p < kPanels; ++p) values[p] += kGroupPanelRows;
-        if constexpr (kTurns > 1) {
-          __builtin_prefetch(
-              static_cast<const char*>(args.scales) +
-              kScalarBytes[static_cast<int>(args.scale_type)] *
-                  (values[0] + kPrefetchGroups * kGroupPanelRows));
+        for (int p = 0; p < kPanels; ++p) {
+          values[p] += kGroupPanelRows;
+          if constexpr (Form::kReadsMemory) {
+            __builtin_prefetch(
+                static_cast<const char*>(args.scales) +
+                kScalarBytes[static_cast<int>(args.scale_type)] *
+                    (values[p] + kPrefetchGroups * kGroupPanelRows));
+          }
         }
         if constexpr (Form::Codes::kSumsWords && !kFloatsInRegisters) {
           HoldInMemory(out);
@@ -208,6 +213,12 @@ struct GroupTile {
 template <class Form, GroupKind kKind, int kCols = Form::kMaxCols>
 RUY_LIKE_ALWAYS_INLINE void RunTilesOfKind(const GroupTileArgs& args) {
   if (kCols == 1 || args.cols == kCols) {
+    if constexpr (Form::HasMemoryTile(kCols)) {
+      if (args.reads_apart &&
+          (args.lhs_is_in_memory || Form::Prefetches(kCols))) {
+        return GroupTile<FromMemory<Form>, kCols, kKind>::RunAll(args);
+      }
+    }
     GroupTile<Form, kCols, kKind>::RunAll(args);
   } else if constexpr (kCols > 1) {
     RunTilesOfKind<Form, kKind, kCols - 1>(args);
