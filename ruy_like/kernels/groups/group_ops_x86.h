@@ -341,7 +341,10 @@ template <class S, int kPanels, int kCols>
 struct MaddGroupKernels {
   typedef X86GroupOps Ops;
   typedef X86StreamForm<S, MaddNibbles<S>, MaddNibbles<S>> Stream4;
-  typedef X86StreamForm<S, MaddDot8<S>, MaddDot8<S>> Stream8;
+  struct Stream8 : X86StreamForm<S, MaddDot8<S>, MaddDot8<S>> {
+    static constexpr int kMaxCols = 2;
+    static constexpr int TileCols(ptrdiff_t /*cols*/) { return kMaxCols; }
+  };
   typedef X86ByTable<S, MaddNibbles<S>, 4> Table4;
   typedef X86StreamForm<S, Table4, Table4> StreamT4;
   typedef X86ByTable<S, MaddSigned<S>, 4> SignedTable4;
@@ -361,7 +364,7 @@ struct MaddGroupKernels {
       GroupEntry<Ops, TileWords>("G4W8S8", kPackedCodes4,
                                  PackNibbles<WidenNibbles>, kMacsPerNs),
       GroupEntry<Ops, Stream8>("G8W16", kPackedCodes8, nullptr, kMacsPerNs,
-                               /*max_cols=*/2),
+                               Stream8::kMaxCols),
       GroupEntry<Ops, Tile8>("G8W16", kPackedCodes8, nullptr, kMacsPerNs),
       GroupEntry<Ops, StreamT4>("T4S8", kPackedTable4, nullptr, kMacsPerNs,
                                 kStreamCols),
