@@ -114,7 +114,7 @@ struct RowsArgs {
   ptrdiff_t lhs_stride;  // in bytes
   const float* rhs;      // the panel
   ptrdiff_t words;       // of each row, a multiple of kLoadWords
-  ptrdiff_t ahead;       // bytes from what is read to what is prefetched
+  ptrdiff_t ahead;       // by line: bytes from what is read to the prefetched
   float* sums;           // column-major, all vectors of a column in turn
 };
 
@@ -221,9 +221,6 @@ void RunRows(const RowsArgs& args) {
   ptrdiff_t words = args.words;
   for (; words >= kLine; words -= kLine) {
     if constexpr (kIsFloat8<Words>) {
-      RUY_LIKE_UNROLL
-      for (int v = 0; v < kVectors; ++v)
-        PrefetchRows<V>(lhs[v] + ahead, stride);
       AddFloat8s<V, Words, kRhsWidth>(lhs, stride, rhs, acc);
     } else if constexpr (kWalk == Walk::kByLine) {
       RUY_LIKE_UNROLL
@@ -362,7 +359,7 @@ struct NarrowFloatKernel {
   static constexpr ptrdiff_t kCachedBytes = 1 << 20;
   // From a larger one, in memory, the next tile's rows are prefetched, not the
   // next lines.
-  static constexpr ptrdiff_t kNextRowsBytes = (kIsFloat8<Words> ? 4 : 32) << 20;
+  static constexpr ptrdiff_t kNextRowsBytes = 32 << 20;
   static constexpr ptrdiff_t kAheadBytes = 256;
 
   static RUY_LIKE_ALWAYS_INLINE Walk WalkOf(ptrdiff_t rows, ptrdiff_t stride,
