@@ -263,19 +263,19 @@ void RunRows(const RowsArgs& args) {
 }
 
 // Vectors of rows at once; what registers hold, and 512 bits of 16 rows.
-template <class V>
+template <class V, class Words>
 constexpr int VectorsOf(Walk walk, int cols, int rhs_width) {
-  return walk == Walk::kOneVector                  ? 1
-         : V::kLanes == 16 || cols > 3             ? 1
-         : walk == Walk::kByWord && rhs_width == 1 ? 4
-                                                   : 2;
+  return walk == Walk::kOneVector                               ? 1
+         : V::kLanes == 16 || cols > (kIsFloat8<Words> ? 2 : 3) ? 1
+         : walk == Walk::kByWord && rhs_width == 1              ? 4
+                                                                : 2;
 }
 
 // RunRows() for 1, 2 ... kRhsWidth columns.
 template <class V, class Words, int kRhsWidth, Walk kWalk>
 constexpr auto kRunRows = TableOf<RowsFn, kRhsWidth>([](auto cols) {
   constexpr Walk kLoop = kWalk == Walk::kOneVector ? Walk::kByWord : kWalk;
-  constexpr int kVectors = VectorsOf<V>(kWalk, cols(), kRhsWidth);
+  constexpr int kVectors = VectorsOf<V, Words>(kWalk, cols(), kRhsWidth);
   return RunRows<V, Words, kRhsWidth, cols(), kVectors, kLoop>;
 });
 
@@ -287,7 +287,7 @@ struct NarrowFloatKernel {
   typedef typename Words::Op Op;
   static constexpr int kLanes = V::kLanes;
   static constexpr int kMaxTileRows =
-      VectorsOf<V>(Walk::kByWord, 1, kRhsWidth) * kLanes;
+      VectorsOf<V, Words>(Walk::kByWord, 1, kRhsWidth) * kLanes;
   static constexpr int kPieceDepth = 64;
   // Elements that are loaded at once.
   static constexpr int kLoadDepth = kLoadWords<Words> * Words::kDepth;
@@ -324,7 +324,7 @@ struct NarrowFloatKernel {
         run = kRunRows<V, Words, kRhsWidth, Walk::kByLine>.fns[cols - 1];
       }
     }
-    const int vectors = VectorsOf<V>(walk, cols, kRhsWidth);
+    const int vectors = VectorsOf<V, Words>(walk, cols, kRhsWidth);
     const int tile_rows = Min(args->rows, vectors * kLanes);
     const ptrdiff_t whole =
         tile_rows < kLanes ? 0 : args->depth / kLoadDepth * kLoadDepth;
@@ -368,7 +368,7 @@ struct NarrowFloatKernel {
                                          SharesSets(stride, kMaxTileRows))
                           ? Walk::kByLine
                           : Walk::kByWord;
-    return rows < VectorsOf<V>(walk, cols, kRhsWidth) * kLanes
+    return rows < VectorsOf<V, Words>(walk, cols, kRhsWidth) * kLanes
                ? Walk::kOneVector
                : walk;
   }
