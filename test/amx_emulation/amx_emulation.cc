@@ -41,21 +41,27 @@ void OnIllegalInstruction(int, siginfo_t*, void* context) {
     registers.number[i] = static_cast<std::uint64_t>(saved[kRegisters[i]]);
   }
   registers.rip = static_cast<std::uint64_t>(saved[REG_RIP]);
-  TileInstruction instruction;
   const char* fault;
-  if (!DecodeTileInstruction(
-          reinterpret_cast<const std::uint8_t*>(registers.rip), registers,
-          &instruction, &fault)) {
-    Say("AMX emulation: illegal instruction: ");
-  } else {
-    fault = tile_unit.Execute(instruction);
-    if (fault == nullptr) {
-      saved[REG_RIP] += instruction.bytes;
-      return;
+  // Tile instructions that follow are carried out as well: to be interrupted
+  // takes longer than most of them.
+  for (bool is_first = true;; is_first = false) {
+    TileInstruction instruction;
+    if (!DecodeTileInstruction(
+            reinterpret_cast<const std::uint8_t*>(registers.rip), registers,
+            &instruction, &fault)) {
+      if (!is_first) return;
+      Say("AMX emulation: illegal instruction: ");
+      break;
     }
-    Say("AMX emulation: ");
-    Say(NameOf(instruction.op));
-    Say(" faults: ");
+    fault = tile_unit.Execute(instruction);
+    if (fault != nullptr) {
+      Say("AMX emulation: ");
+      Say(NameOf(instruction.op));
+      Say(" faults: ");
+      break;
+    }
+    registers.rip += instruction.bytes;
+    saved[REG_RIP] += instruction.bytes;
   }
   Say(fault);
   Say("\n");

@@ -2,7 +2,8 @@
 //
 // A tile instruction is an illegal one there and raises SIGILL. The handler
 // that EmulateAmx() installs decodes it (tile_instruction.h), carries it out
-// (tile_unit.h) for the thread that it came from, and goes on behind it; what
+// (tile_unit.h) for the thread that it came from, and goes on behind it and the
+// tile instructions that follow at once; what
 // a processor with AMX would raise #UD or #GP for ends the program with a
 // message. So the very machine code of the AMX path is tested: operands, order
 // of loads and stores, state per thread. It says nothing about speed, but that

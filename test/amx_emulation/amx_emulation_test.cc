@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -14,9 +16,11 @@
 #include <vector>
 
 #include "absl/strings/escaping.h"
+#include "ruy_like/float16.h"
 #include "ruy_like/machine/cpu_features.h"
 #include "test/amx_emulation/tile_instruction.h"
 #include "test/amx_emulation/tile_unit.h"
+#include "test/support/flushing_multiply_add.h"
 #include "test/support/sanitizers.h"
 #include "test/support/test_util.h"
 
@@ -196,6 +200,7 @@ void MulS8S8() { asm volatile("tdpbssd %tmm2, %tmm1, %tmm0"); }
 void MulS8U8() { asm volatile("tdpbsud %tmm2, %tmm1, %tmm0"); }
 void MulU8S8() { asm volatile("tdpbusd %tmm2, %tmm1, %tmm0"); }
 void MulU8U8() { asm volatile("tdpbuud %tmm2, %tmm1, %tmm0"); }
+void MulBF16() { asm volatile("tdpbf16ps %tmm2, %tmm1, %tmm0"); }
 
 class AmxEmulationTest : public testing::Test {
  protected:
@@ -328,6 +333,61 @@ TEST_F(AmxEmulationTest, Products) {
   EXPECT_EQ(counts.loads, 12);
   EXPECT_EQ(counts.streaming_loads, 4);
   EXPECT_EQ(counts.stores, 4);
+}
+
+// The processor's own flushing against its steps one by one, with all kinds of
+// factors: random bits, most often of numbers whose products underflow.
+TEST_F(AmxEmulationTest, BFloat16Products) {
+  const auto as_float = [](std::uint16_t bits) {
+    return static_cast<float>(BFloat16::FromBits(bits));
+  };
+  for (int seed = 0; seed < 50; ++seed) {
+    auto a = RandomVector<std::uint16_t>(7 * 18, 0, 0xffff, seed);
+    const auto b = RandomVector<std::uint16_t>(9 * 10, 0, 0xffff, seed + 50);
+    if (seed % 5 != 0) {
+      // Exponents next to those of b's that make the least normal product.
+      for (int k = 0; k < 18; ++k) {
+        for (int m = 0; m < 7; ++m) {
+          std::uint16_t& bits = a[m * 18 + k];
+          const int other = b[k / 2 * 10 + 2 * (m % 5) + k % 2] >> 7 & 255;
+          const int exponent = std::max(0, 128 - other + bits % 5 - 3);
+          bits = static_cast<std::uint16_t>((bits & 0x807f) | exponent << 7);
+        }
+      }
+    }
+    std::vector<float> sums(7 * 5);
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      sums[i] = as_float(a[i]) * 0x1p-4f;
+    }
+    std::vector<float> expected = sums;
+    for (int m = 0; m < 7; ++m) {
+      for (int n = 0; n < 5; ++n) {
+        float chains[2] = {0, 0};
+        for (int k = 0; k < 18; ++k) {
+          float& chain = chains[k % 2];
+          chain = FlushingMultiplyAdd(as_float(a[m * 18 + k]),
+                                      as_float(b[k / 2 * 10 + 2 * n + k % 2]),
+                                      chain);
+        }
+        float& sum = expected[m * 5 + n];
+        sum = FlushingSum(sum, FlushingSum(chains[0], chains[1]));
+      }
+    }
+    LoadConfig(OddConfig());
+    Load0(sums.data(), 20);
+    Load1(a.data(), 36);
+    StreamTo2(b.data(), 20);
+    MulBF16();
+    Store0(sums.data(), 20);
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      if (std::isnan(expected[i])) {
+        EXPECT_TRUE(std::isnan(sums[i])) << i;
+      } else {
+        EXPECT_EQ(std::signbit(sums[i]), std::signbit(expected[i])) << i;
+        EXPECT_EQ(sums[i], expected[i]) << i;
+      }
+    }
+  }
 }
 
 TEST_F(AmxEmulationTest, EachThreadHasItsTiles) {

@@ -4,8 +4,9 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "ruy_like/float16.h"
-#include "test/support/flushing_multiply_add.h"
+#if defined(__x86_64__)
+#include "ruy_like/simd/x86_intrinsics.h"
+#endif
 
 namespace ruy_like {
 namespace {
@@ -22,23 +23,82 @@ const T* ReadFrom(std::uint64_t address) {
   return reinterpret_cast<const T*>(address);
 }
 
-std::int32_t Widen(std::uint8_t byte, bool is_signed) {
-  return is_signed ? static_cast<std::int8_t>(byte) : byte;
+#if defined(__x86_64__)
+
+// Rows of a product's tiles: `rows` of A and C, `depth` of B; the columns of C
+// in `mask`. By instructions that every machine has which has the AMX path's
+// others, or tests would take hours.
+struct ProductRows {
+  int rows, depth;
+  __mmask16 mask;
+  const std::uint8_t (*a)[TileUnit::kMaxRowBytes];
+  const std::uint8_t (*b)[TileUnit::kMaxRowBytes];
+  std::uint8_t (*c)[TileUnit::kMaxRowBytes];
+};
+
+// The even and the odd bytes of `quads` as 16-bit integers.
+template <bool kSigned>
+__attribute__((target("avx512bw"))) void Widen(__m512i quads, __m512i* even,
+                                               __m512i* odd) {
+  *even = _mm512_slli_epi16(quads, 8);
+  *even = kSigned ? _mm512_srai_epi16(*even, 8) : _mm512_srli_epi16(*even, 8);
+  *odd = kSigned ? _mm512_srai_epi16(quads, 8) : _mm512_srli_epi16(quads, 8);
 }
 
-// sums[n] += a[k] * b[k][n]: one row of C. With AVX-512, which every machine
-// with the AMX path's other instructions has, or tests would take hours.
-#if defined(__x86_64__)
-__attribute__((target("avx512f")))
-#endif
-void MultiplyRow(const std::int32_t (&a)[64], const std::int32_t (&b)[64][16],
-                 std::uint32_t (&sums)[16]) {
-  for (int k = 0; k < 64; ++k) {
-    for (int n = 0; n < 16; ++n) {
-      sums[n] += static_cast<std::uint32_t>(a[k] * b[k][n]);
+template <bool kSignedA, bool kSignedB>
+__attribute__((target("avx512bw"))) void MultiplyBytes(const ProductRows& r) {
+  for (int k = 0; k < r.depth; ++k) {
+    __m512i b[2], a[2];
+    Widen<kSignedB>(_mm512_loadu_si512(r.b[k]), &b[0], &b[1]);
+    for (int m = 0; m < r.rows; ++m) {
+      int quad;
+      std::memcpy(&quad, r.a[m] + 4 * k, sizeof(quad));
+      Widen<kSignedA>(_mm512_set1_epi32(quad), &a[0], &a[1]);
+      const __m512i products = _mm512_add_epi32(_mm512_madd_epi16(a[0], b[0]),
+                                                _mm512_madd_epi16(a[1], b[1]));
+      const __m512i c = _mm512_loadu_si512(r.c[m]);
+      _mm512_mask_storeu_epi32(r.c[m], r.mask, _mm512_add_epi32(c, products));
     }
   }
 }
+
+// bfloat16's bits are the upper half of a float's.
+__attribute__((target("avx512f"))) void WidenFloats(__m512i pairs, __m512* even,
+                                                    __m512* odd) {
+  *even = _mm512_castsi512_ps(_mm512_slli_epi32(pairs, 16));
+  *odd =
+      _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_srli_epi32(pairs, 16), 16));
+}
+
+__attribute__((target("avx512f"), noinline)) void MultiplyBFloat16s(
+    const ProductRows& r) {
+  for (int m = 0; m < r.rows; ++m) {
+    __m512 sums[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
+    for (int k = 0; k < r.depth; ++k) {
+      __m512 a[2], b[2];
+      int pair;
+      std::memcpy(&pair, r.a[m] + 4 * k, sizeof(pair));
+      WidenFloats(_mm512_set1_epi32(pair), &a[0], &a[1]);
+      WidenFloats(_mm512_loadu_si512(r.b[k]), &b[0], &b[1]);
+      for (int odd = 0; odd < 2; ++odd) {
+        sums[odd] = _mm512_fmadd_ps(a[odd], b[odd], sums[odd]);
+      }
+    }
+    const __m512 c = _mm512_loadu_ps(r.c[m]);
+    _mm512_mask_storeu_ps(r.c[m], r.mask,
+                          _mm512_add_ps(c, _mm512_add_ps(sums[0], sums[1])));
+  }
+}
+
+// Rounds to nearest even, takes denormals for zeros and raises nothing.
+void MultiplyBFloat16sFlushing(const ProductRows& r) {
+  const unsigned int before = _mm_getcsr();
+  _mm_setcsr(0x9fc0);
+  MultiplyBFloat16s(r);  // a call, which nothing is moved out of
+  _mm_setcsr(before);
+}
+
+#endif
 
 }  // namespace
 
@@ -125,54 +185,35 @@ const char* TileUnit::ProductFault(const TileInstruction& i) const {
   return nullptr;
 }
 
-// C[m][n] += sum over k of A[m][4k..4k+3] . B[k][4n..4n+3], modulo 2^32. What
-// a tile has beyond its configured size is zero, so all of it may be summed.
+// C[m][n] += sum over k of A[m][4k..4k+3] . B[k][4n..4n+3], modulo 2^32.
+//
+// Of bfloat16, sum over k of A[m][2k..2k+1] . B[k][2n..2n+1]: first the even
+// and the odd levels, each from 0 on with a fused multiply-add a level, then
+// these two sums, then C. Rounded to nearest even; denormals count as zero.
 void TileUnit::Multiply(const TileInstruction& i) {
-  const bool a_signed = i.op == TileOp::kMulS8S8 || i.op == TileOp::kMulS8U8;
-  const bool b_signed = i.op == TileOp::kMulS8S8 || i.op == TileOp::kMulU8S8;
-  std::int32_t b[kMaxRowBytes][kMaxRows];
-  for (int k = 0; k < kMaxRowBytes; ++k) {
-    for (int n = 0; n < kMaxRows; ++n) {
-      b[k][n] = Widen(data_[i.b][k / 4][4 * n + k % 4], b_signed);
-    }
+#if defined(__x86_64__)
+  const ProductRows rows = {
+      config_.rows[i.c],
+      config_.rows[i.b],
+      static_cast<__mmask16>((1u << config_.row_bytes[i.c] / 4) - 1),
+      data_[i.a],
+      data_[i.b],
+      data_[i.c]};
+  switch (i.op) {
+    case TileOp::kMulS8S8:
+      return MultiplyBytes<true, true>(rows);
+    case TileOp::kMulS8U8:
+      return MultiplyBytes<true, false>(rows);
+    case TileOp::kMulU8S8:
+      return MultiplyBytes<false, true>(rows);
+    case TileOp::kMulU8U8:
+      return MultiplyBytes<false, false>(rows);
+    default:
+      return MultiplyBFloat16sFlushing(rows);
   }
-  for (int m = 0; m < config_.rows[i.c]; ++m) {
-    std::int32_t a[kMaxRowBytes];
-    for (int k = 0; k < kMaxRowBytes; ++k) {
-      a[k] = Widen(data_[i.a][m][k], a_signed);
-    }
-    std::uint32_t sums[kMaxRows];
-    std::memcpy(sums, data_[i.c][m], sizeof(sums));
-    MultiplyRow(a, b, sums);
-    std::memcpy(data_[i.c][m], sums, sizeof(sums));
-  }
-}
-
-// C[m][n] += sum over k of A[m][2k..2k+1] . B[k][2n..2n+1]: first the even and
-// the odd levels, each from 0 on with a fused multiply-add a level, then these
-// two sums, then C. Rounded to nearest even; denormals count as zero.
-void TileUnit::MultiplyBFloat16(const TileInstruction& i) {
-  const auto element = [this](int tile, int row, int index) {
-    std::uint16_t bits;
-    std::memcpy(&bits, &data_[tile][row][2 * index], sizeof(bits));
-    return static_cast<float>(BFloat16::FromBits(bits));
-  };
-  for (int m = 0; m < config_.rows[i.c]; ++m) {
-    for (int n = 0; n < config_.row_bytes[i.c] / 4; ++n) {
-      float sums[2] = {0, 0};
-      for (int k = 0; k < config_.rows[i.b]; ++k) {
-        for (int odd = 0; odd < 2; ++odd) {
-          sums[odd] =
-              FlushingMultiplyAdd(element(i.a, m, 2 * k + odd),
-                                  element(i.b, k, 2 * n + odd), sums[odd]);
-        }
-      }
-      float c;
-      std::memcpy(&c, &data_[i.c][m][4 * n], sizeof(c));
-      c = FlushingSum(c, FlushingSum(sums[0], sums[1]));
-      std::memcpy(&data_[i.c][m][4 * n], &c, sizeof(c));
-    }
-  }
+#else
+  (void)i;  // there are no tile instructions
+#endif
 }
 
 const char* TileUnit::Execute(const TileInstruction& i) {
@@ -210,7 +251,7 @@ const char* TileUnit::Execute(const TileInstruction& i) {
       break;
     default:
       ++counts_.products;
-      i.op == TileOp::kMulBF16BF16 ? MultiplyBFloat16(i) : Multiply(i);
+      Multiply(i);
   }
   return nullptr;
 }

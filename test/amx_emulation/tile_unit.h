@@ -57,7 +57,6 @@ class TileUnit {
   void Store(const TileInstruction& instruction);
   const char* ProductFault(const TileInstruction& instruction) const;
   void Multiply(const TileInstruction& instruction);
-  void MultiplyBFloat16(const TileInstruction& instruction);
 
   bool configured_ = false;
   Config config_ = {};
