@@ -5,10 +5,8 @@
 #define RUY_LIKE_TEST_SUPPORT_PANELS_H_
 
 #include <cstddef>
-#include <cstring>
 
 #include "ruy_like/scalar.h"
-#include "test/support/visit_scalar.h"
 
 namespace ruy_like {
 
@@ -26,14 +24,6 @@ inline std::ptrdiff_t PanelOffset(Scalar packed, std::ptrdiff_t width,
   if (packed == Scalar::kBF16 && group != 4) in_group ^= 1;
   return w / width * width * padded_depth + k / group * width * group +
          w % width * group + in_group;
-}
-
-// Stores a value as an element of type `scalar`, at any alignment.
-inline void StoreAs(Scalar scalar, double value, char* element) {
-  VisitScalar(scalar, [&](auto zero) {
-    const auto typed = static_cast<decltype(zero)>(value);
-    std::memcpy(element, &typed, sizeof(typed));
-  });
 }
 
 }  // namespace ruy_like
