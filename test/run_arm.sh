@@ -54,8 +54,10 @@ cmake --preset "$preset" -DRUY_LIKE_BUILD_TESTS=ON -DRUY_LIKE_BUILD_BENCHMARKS=O
 for_all=(c_interface_test c_program cpu_features_test path_test registry_test
          narrow_selection_test products_test
          random_test.quick)
-# By path.
-kernel_tests=(panel_kernel_test narrow_kernel_test float16_mul_test group_weights_test)
+# By path; of 16-bit floats, the paths that have kernels of their own for them.
+kernel_tests=(panel_kernel_test narrow_kernel_test group_weights_test)
+float16_tests=(float16_mul_test)
+float16_paths='^(neon32|neon|neonbf16)$'
 if [ "$bits" = 32 ]; then
   for_all+=(allocator_test arguments_test checked_math_test errors_test
             float_state_test multiplier_test packed_image_test quant_params_test
@@ -66,10 +68,11 @@ fi
 if [ "$extent" = short ]; then
   for_all=(cpu_features_test products_test)
   kernel_tests=(panel_kernel_test float_mul_test small_stack_test)
+  float16_tests=()
 fi
 targets=(ruy_like_tests)
 if [ "$extent" = kernels ] || [ "$extent" = short ]; then
-  targets=("${kernel_tests[@]}" "${for_all[@]%.quick}")
+  targets=("${kernel_tests[@]}" "${float16_tests[@]}" "${for_all[@]%.quick}")
 fi
 cmake --build --preset "$preset" --parallel "$(nproc)" --target "${targets[@]}"
 
@@ -99,10 +102,12 @@ run() {
 
 # Options that choose the tests of a path.
 tests_of() {
+  local tests=("${kernel_tests[@]}")
+  [[ ! $1 =~ $float16_paths ]] || tests+=("${float16_tests[@]}")
   case "$extent" in
     kernels | short)
       echo --tests-regex \
-        "^(($(IFS='|'; echo "${kernel_tests[*]}")).$1|products_test)$" ;;
+        "^(($(IFS='|'; echo "${tests[*]}")).$1|products_test)$" ;;
     paths) echo --label-regex "^$1$" ;;
   esac
 }
