@@ -207,6 +207,8 @@ TEST_P(GroupMulTest, ReachesEveryKernel) {
       const auto packed = PackGroupWeights(weights.description, &context_);
       ASSERT_TRUE(packed.ok()) << packed.status();
       for (const std::ptrdiff_t cols : {1, 3, 8, 16, 40, 130}) {
+        // It has one kernel, which is slow there.
+        if (kSanitized && GetParam() == Path::kPortable && cols > 8) continue;
         const std::vector<std::int8_t> values(depth * cols, 1);
         MulTo<float>(*packed,
                      MakeMatrix(values.data(), depth, cols, Order::kColMajor),

@@ -28,12 +28,13 @@
 #include "test/support/mul_problem.h"
 #include "test/support/mul_runner.h"
 #include "test/support/post_problem.h"
+#include "test/support/sanitizers.h"
 #include "test/support/test_util.h"
 
 namespace ruy_like {
 namespace {
 
-std::int64_t num_problems = 4000;
+std::int64_t num_problems = 4000 / kThinning;
 std::uint64_t first_seed = 1;
 
 void Print(const char* title, const std::map<std::string, std::int64_t>& map) {

@@ -143,6 +143,9 @@ TEST_P(PanelKernelTest, ExtremeOperands) {
       // Deep enough for sums of int8 products to pass 2^31 and of int16
       // products to pass 2^32.
       for (const ptrdiff_t depth : {7, 140000}) {
+        // Floats, which are small here, need that once.
+        const bool once = lhs == Fill::kLowest && rhs == Fill::kAlternating;
+        if (depth > 7 && IsFloat(kernel()) && !once) continue;
         KernelProblem p = Draw(lanes() + 1, 3, depth);
         p.lhs_fill = lhs;
         p.rhs_fill = rhs;
