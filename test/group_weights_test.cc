@@ -21,6 +21,7 @@
 #include "ruy_like/base/checksum.h"
 #include "ruy_like/machine/cpu_features.h"
 #include "ruy_like/mul_plan.h"
+#include "ruy_like/packed/group_image.h"
 #include "ruy_like/registry/registry.h"
 #include "test/support/group_problem.h"
 #include "test/support/product.h"
@@ -88,6 +89,27 @@ TEST_P(GroupMulTest, WeightsFromMemory) {
     }
   }
   SetEmulatedCacheSizes(detected);
+}
+
+// That rule looks at all weights of the process.
+TEST(GroupImageTest, CountsTheBytesOfAll) {
+  const std::ptrdiff_t before = GroupImageBytes();
+  Context context;
+  Rng rng(1);
+  const RandomGroupWeights weights(17, 64, 4, 32, Scalar::kF16, false, 0, 0.1f,
+                                   &rng);
+  {
+    const auto packed = PackGroupWeights(weights.description, &context);
+    ASSERT_TRUE(packed.ok()) << packed.status();
+    const absl::string_view bytes = packed->Serialize();
+    const PackedGroupWeights copy = *packed;
+    EXPECT_EQ(GroupImageBytes(), before + std::ptrdiff_t(bytes.size()));
+    const auto loaded =
+        PackedGroupWeights::FromBytes(bytes.data(), bytes.size());
+    ASSERT_TRUE(loaded.ok()) << loaded.status();
+    EXPECT_EQ(GroupImageBytes(), before + 2 * std::ptrdiff_t(bytes.size()));
+  }
+  EXPECT_EQ(GroupImageBytes(), before);
 }
 
 // The greatest levels by the greatest activations, in the longest groups: no

@@ -2,6 +2,7 @@
 #include "ruy_like/packed/group_image.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <limits>
 #include <new>
@@ -18,6 +19,8 @@
 
 namespace ruy_like {
 namespace {
+
+std::atomic<std::ptrdiff_t> g_image_bytes{0};
 
 constexpr ImageKind kKind = {{'r', 'u', 'y', '_', 'g', 'r', 'p', 's'},
                              /*version=*/3,
@@ -185,8 +188,16 @@ absl::Status ComputeSizes(GroupShape* shape) {
                                             " are larger than any memory"));
 }
 
+std::ptrdiff_t GroupImageBytes() {
+  return g_image_bytes.load(std::memory_order_relaxed);
+}
+
+GroupImage::~GroupImage() { g_image_bytes -= counted_bytes_; }
+
 void GroupImage::PointInto(const void* data_image) {
   const GroupShape& shape = group_shape;
+  counted_bytes_ = shape.image_bytes;
+  g_image_bytes += counted_bytes_;
   side = Side::kLhs;
   layout.path = Path::kNone;
   layout.family = Family::kGroupScaled;

@@ -67,6 +67,7 @@ struct GroupShape {
 
 // As an operand of products it can be of either side, and of any path.
 struct GroupImage : PackedOperand {
+  ~GroupImage();
   GroupShape group_shape;
   const void* scales = nullptr;
   const std::uint8_t* zeros = nullptr;        // null without
@@ -82,10 +83,15 @@ struct GroupImage : PackedOperand {
   const float* RowSums() const;
 
  private:
+  std::ptrdiff_t counted_bytes_ = 0;  // by GroupImageBytes()
   mutable Mutex sums_mutex_;
   mutable AlignedBuffer sums_buffer_;
   mutable std::atomic<const float*> sums_{nullptr};
 };
+
+// Of all images that exist: a model reads one after the other, so that the next
+// pass finds none of them in a cache which all of them do not fit.
+std::ptrdiff_t GroupImageBytes();
 
 // Only for an operand whose format has codes.
 inline const GroupImage& GroupImageOf(const PackedOperand& operand) {

@@ -29,6 +29,7 @@
 #include "ruy_like/kernels/groups/group_args.h"
 #include "ruy_like/kernels/kernel_facts.h"
 #include "ruy_like/machine/cpu_features.h"
+#include "ruy_like/packed/group_image.h"
 #include "ruy_like/registry/registry.h"
 #include "ruy_like/run/product.h"
 
@@ -196,8 +197,7 @@ kernels::GroupArgs Product::GroupsAt(const BlockExtent& piece) const {
       std::max(group_bytes_, rows / kernels::kGroupPanelRows *
                                  side_.lhs.stride_bytes) > caches.l2_bytes / 2;
   // Other operands and cores have their part of L3, too.
-  at.lhs_is_in_memory = std::max(group_bytes_, side_.lhs.shape->panels_bytes) >
-                        caches.l3_bytes / 2;
+  at.lhs_is_in_memory = GroupImageBytes() > caches.l3_bytes / 2;
   at.scales =
       static_cast<const char*>(at.scales) + BytesOf(at.scale_type, values);
   if (at.zeros != nullptr) at.zeros += values;
