@@ -89,8 +89,9 @@ struct GroupImage : PackedOperand {
   mutable std::atomic<const float*> sums_{nullptr};
 };
 
-// Of all images that exist: a model reads one after the other, so that the next
-// pass finds none of them in a cache which all of them do not fit.
+// The bytes of all images that exist: a model reads one after the other, so
+// that the next pass finds none of them in a cache which all of them do not
+// fit.
 std::ptrdiff_t GroupImageBytes();
 
 // Only for an operand whose format has codes.

@@ -37,8 +37,8 @@ inline std::uint64_t NewPackedId() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-// What the header of an image says (packed_image.h); layout.kernel_format is
-// not in it.
+// The contents of an image's header (packed_image.h); layout.kernel_format is
+// not among them.
 struct ImageHeader {
   PackedLayout layout;
   // The operand that it can be, as the caller of Mul sees it. (Weights with

@@ -187,7 +187,7 @@ const char* TileUnit::ProductFault(const TileInstruction& i) const {
 
 // C[m][n] += sum over k of A[m][4k..4k+3] . B[k][4n..4n+3], modulo 2^32.
 //
-// Of bfloat16, sum over k of A[m][2k..2k+1] . B[k][2n..2n+1]: first the even
+// With bfloat16, sum over k of A[m][2k..2k+1] . B[k][2n..2n+1]: first the even
 // and the odd levels, each from 0 on with a fused multiply-add a level, then
 // these two sums, then C. Rounded to nearest even; denormals count as zero.
 void TileUnit::Multiply(const TileInstruction& i) {
