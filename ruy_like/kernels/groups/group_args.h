@@ -96,7 +96,7 @@ struct GroupArgs {
   // The weights come from beyond L2: panels that are read together are best far
   // apart.
   bool lhs_is_large;
-  bool lhs_is_in_memory;  // they come from beyond L3
+  bool lhs_is_in_memory;  // all of the process do not fit L3
   // For each panel and group a value of each row: scales of scale_type, and
   // zero points, or null if they are the same for all.
   const void* scales;
