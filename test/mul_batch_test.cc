@@ -13,6 +13,7 @@
 #include "ruy_like/mul_plan.h"
 #include "ruy_like/os/process.h"
 #include "ruy_like/packed_matrix.h"
+#include "ruy_like/reference_mul.h"
 #include "test/support/batch_problem.h"
 #include "test/support/executors.h"
 #include "test/support/on_threads.h"
@@ -180,6 +181,46 @@ TEST_P(MulBatchTest, TwoLevelsOfStrides) {
           TestProblem(&problem, variant, expected);
         }
       }
+    }
+  }
+}
+
+// Operands that are shared along one level, both or neither: heads that share
+// their keys within each of several sequences, or weights of heads that all
+// sequences share.
+TEST_P(MulBatchTest, OperandsSharedAlongOneLevel) {
+  constexpr ptrdiff_t kInner = 3, kOuter = 4;
+  for (const Shape& shape : {Shape{5, 7, 3}, Shape{33, 40, 30}}) {
+    for (int steps = 0; steps < 16; ++steps) {
+      const Variant variant = {steps % 2 == 0 ? 6 : 1};
+      BatchProblem<Raw> problem(shape, kInner * kOuter, variant);
+      const auto split = [&](int bits, ptrdiff_t stride, ptrdiff_t* inner,
+                             ptrdiff_t* outer) {
+        *inner = (bits & 1) != 0 ? stride : 0;
+        *outer = (bits & 2) != 0 ? kInner * stride : 0;
+      };
+      Batch& batch = problem.batch;
+      batch.count = kInner;
+      batch.outer_count = kOuter;
+      batch.dst_outer_stride = kInner * batch.dst_stride;
+      split(steps, batch.lhs_stride, &batch.lhs_stride,
+            &batch.lhs_outer_stride);
+      split(steps / 4, batch.rhs_stride, &batch.rhs_stride,
+            &batch.rhs_outer_stride);
+      std::vector<std::int32_t> expected(problem.result.size(), 77);
+      for (ptrdiff_t i = 0; i < kInner * kOuter; ++i) {
+        Matrix<std::uint8_t> lhs = problem.lhs;
+        Matrix<std::int8_t> rhs = problem.rhs;
+        Matrix<std::int32_t> dst = problem.dst;
+        const ptrdiff_t inner = i % kInner, outer = i / kInner;
+        lhs.set_data(problem.lhs_values.data() + inner * batch.lhs_stride +
+                     outer * batch.lhs_outer_stride);
+        rhs.set_data(problem.rhs_values.data() + inner * batch.rhs_stride +
+                     outer * batch.rhs_outer_stride);
+        dst.set_data(expected.data() + i * batch.dst_stride);
+        ReferenceMul(lhs, rhs, problem.params, &dst);
+      }
+      TestProblem(&problem, variant, expected);
     }
   }
 }

@@ -281,10 +281,9 @@ RUY_LIKE_HOT void Product::UseScratch(char* shared) {
 
 RUY_LIKE_HOT void Product::MoveTo(const Addresses& addresses) {
   for (const Side side : kSides) {
+    if (plan_->side[side].source != SideSource::kPackedOnce) continue;
     const bool stays = params_.side[side].data == addresses[TermOf(side)];
-    if (stays && source_[side] == SideSource::kPackedOnce) {
-      source_[side] = SideSource::kPrepacked;
-    }
+    source_[side] = stays ? SideSource::kPrepacked : SideSource::kPackedOnce;
   }
   SetAddresses(addresses, &params_);
   for (const Side side : kSides) {
