@@ -324,6 +324,43 @@ TEST_P(GroupMulTest, ErrorsAreThoseOfFloatSums) {
   }
 }
 
+// Paths that stream weights read int8 activations where they lie: each
+// product's anew.
+TEST_P(GroupMulTest, BatchesOfInt8ActivationsInPlace) {
+  constexpr std::ptrdiff_t kRows = 21, kDepth = 256, kCount = 5;
+  Rng rng(29);
+  const RandomGroupWeights weights(kRows, kDepth, 4, 32, Scalar::kF32, true, 0,
+                                   0.1f, &rng);
+  const auto packed = PackGroupWeights(weights.description, &context_);
+  ASSERT_TRUE(packed.ok()) << packed.status();
+  for (const std::ptrdiff_t cols : {1, 4, 30}) {
+    const std::ptrdiff_t size = kDepth * cols;
+    const auto values = RandomVector<std::int8_t>(size * kCount, cols);
+    // The last stride is between activations that two products share each.
+    for (const Batch& batch :
+         {Batch{kCount, 0, size, kRows * cols},
+          Batch{2, 0, 0, kRows * cols, 0, 2, 0, size, 2 * kRows * cols}}) {
+      Matrix<const std::int8_t> rhs =
+          MakeMatrix(values.data(), kDepth, cols, Order::kColMajor);
+      std::vector<float> expected, results(kRows * cols * kCount);
+      for (std::ptrdiff_t i = 0; i < batch.count * batch.outer_count; ++i) {
+        rhs.set_data(values.data() + i % batch.count * batch.rhs_stride +
+                     i / batch.count * batch.rhs_outer_stride);
+        const auto one =
+            MulTo<float>(*packed, rhs, GroupMulParams(), &context_);
+        expected.insert(expected.end(), one.begin(), one.end());
+      }
+      results.resize(expected.size());
+      rhs.set_data(values.data());
+      Matrix<float> dst =
+          MakeMatrix(results.data(), kRows, cols, Order::kColMajor);
+      ASSERT_OK(
+          MulBatch(*packed, rhs, GroupMulParams(), batch, &context_, &dst));
+      EXPECT_TRUE(SameBits(results, expected)) << cols << " columns";
+    }
+  }
+}
+
 // Experts: packed weights of several sizes, some of 4 and some of 8 bits, and
 // activations of several numbers of columns.
 TEST_P(GroupMulTest, BatchesGroupsAndPlansGiveTheBitsOfSingleCalls) {

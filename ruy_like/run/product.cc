@@ -137,20 +137,15 @@ RUY_LIKE_HOT void Product::InitSide(Side side, char* scratch) {
   source_[side] = plan.source;
   if (plan.source == SideSource::kPackedOnce) {
     packed.data = scratch + plan.panels_at;
-    // Activations in place, of which sums are packed.
-    if (plan.shape.groups != 0 && plan.shape.panels_bytes == 0) {
-      packed.ReadInPlace();
-    }
     if (SumsAreWanted(side)) {
       packed.writable_sums =
           reinterpret_cast<std::int32_t*>(scratch + plan.sums_at);
       packed.sums = packed.writable_sums;
     }
-  } else if (plan.source == SideSource::kInPlace) {
-    packed.ReadInPlace();
   } else if (plan.source == SideSource::kPrepacked) {
     packed.Use(params_.side[side].packed->data);
   }
+  if (IsReadInPlace(side)) packed.ReadInPlace();
 }
 
 RUY_LIKE_HOT void Product::InitPacking(Side side) {
@@ -287,7 +282,7 @@ RUY_LIKE_HOT void Product::MoveTo(const Addresses& addresses) {
   }
   SetAddresses(addresses, &params_);
   for (const Side side : kSides) {
-    if (source_[side] == SideSource::kInPlace) side_[side].ReadInPlace();
+    if (IsReadInPlace(side)) side_[side].ReadInPlace();
     InitPacking(side);
   }
 }

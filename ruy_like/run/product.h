@@ -204,6 +204,14 @@ class Product final {
     return source_[side] == SideSource::kPackedOnce ||
            source_[side] == SideSource::kKept;
   }
+  // True if kernels read the side where it lies: also activations with group
+  // scales of which sums alone are packed.
+  bool IsReadInPlace(Side side) const {
+    const SidePlan& plan = plan_->side[side];
+    return plan.source == SideSource::kInPlace ||
+           (plan.source == SideSource::kPackedOnce && plan.shape.groups != 0 &&
+            plan.shape.panels_bytes == 0);
+  }
   bool FindOrAllocate(Side side, Workers workers, ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
   bool TakeSides(char* scratch, Workers workers, ContextImpl* context)
