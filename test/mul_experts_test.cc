@@ -249,6 +249,12 @@ TEST(BadExpertsTest, SumsOfIntegers) {
   routing.factors = factors;
   ExpectStatus(MulExperts(experts, matrix, routing, params, &context, &dst),
                kInvalid, {"not for int32"});
+  // A step in which no token chose these experts, with results in rows.
+  const std::int32_t none[] = {0};
+  ExpertRouting empty;
+  empty.counts = none;
+  auto rows = MakeMatrix(result.data(), 4, 0, Order::kRowMajor);
+  EXPECT_OK(MulExperts(experts, matrix, empty, params, &context, &rows));
 }
 
 }  // namespace

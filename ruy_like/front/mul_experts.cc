@@ -138,8 +138,9 @@ absl::Status CheckRouting(Experts* experts) {
   RUY_LIKE_RETURN_IF_ERROR(CheckColumns("sources", routing.sources, pairs,
                                         "activations", experts->first.rhs,
                                         experts->Gathers()));
-  return CheckColumns("targets", routing.targets, pairs, "dst",
-                      experts->first.dst, experts->Sums());
+  const ErasedMatrix& dst = experts->first.dst;
+  return CheckColumns("targets", routing.targets, pairs, "dst", dst,
+                      experts->Sums() && !IsEmpty(dst.layout));
 }
 
 // Settings of Mul that experts do not have.
