@@ -105,8 +105,9 @@ struct MatMulNBits {
   Scalar zero_point_type = Scalar::kU8;
 };
 
-// InvalidArgument for null arrays, other types, zero points that are not finite
-// and sizes that are not positive, or a block_size that is no multiple of 16.
+// InvalidArgument for null arrays, other types, zero points that are not
+// finite, sizes that are not positive or whose bytes cannot be counted, and a
+// block_size that is no multiple of 16.
 RUY_LIKE_EXPORT absl::StatusOr<QuantizedGroups> ImportMatMulNBits(
     const MatMulNBits& arrays);
 
@@ -159,9 +160,10 @@ enum class GptqZeroPoints : std::uint8_t {
 // same order of bits, as `zero_points` says. g_idx has the group of each
 // element of depth, or is null where they are consecutive; with act-order the
 // result has a depth_order, by which products gather activations. depth and
-// rows are multiples of 8, depth also of group_size. InvalidArgument otherwise,
-// and for null arrays, an unknown `zero_points`, a stored 15 with kV1 or groups
-// in g_idx that are out of range or not of group_size elements.
+// rows are multiples of 8, depth also of group_size, which is depth for the -1
+// of quantize_config.json. InvalidArgument otherwise, and for null arrays, an
+// unknown `zero_points`, a stored 15 with kV1 or groups in g_idx that are out
+// of range or not of group_size elements.
 RUY_LIKE_EXPORT absl::StatusOr<QuantizedGroups> ImportGptq(
     const std::int32_t* qweight, const Float16* scales,
     const std::int32_t* qzeros, GptqZeroPoints zero_points, std::ptrdiff_t rows,

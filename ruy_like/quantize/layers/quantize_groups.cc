@@ -19,14 +19,15 @@ namespace qi = quantize_internal;
 using Result = absl::StatusOr<QuantizedGroups>;
 
 absl::Status CheckSizes(std::ptrdiff_t rows, std::ptrdiff_t depth,
-                        std::ptrdiff_t group_size) {
+                        std::ptrdiff_t group_size,
+                        const char* name = "group_size") {
   std::ptrdiff_t elements;
   if (rows <= 0 || depth <= 0 || !CheckedMul(rows, depth, &elements) ||
       elements > std::numeric_limits<std::ptrdiff_t>::max() / 8) {
     return Invalid("weights of ", rows, "x", depth);
   }
   if (group_size < 16 || group_size % 16 != 0) {
-    return Invalid("group_size = ", group_size, " is no multiple of 16");
+    return Invalid(name, " = ", group_size, " is no positive multiple of 16");
   }
   return absl::OkStatus();
 }
@@ -292,9 +293,10 @@ Result ImportBlocks(const GgmlFormat& format, const void* blocks,
     return Invalid("depth = ", depth, " is no multiple of ", format.block);
   }
   const std::ptrdiff_t row_blocks = depth / format.block;
-  if (blocks == nullptr || bytes / static_cast<std::size_t>(format.bytes) <
-                               static_cast<std::size_t>(rows * row_blocks)) {
-    return Invalid(bytes, " bytes of blocks, or null; ", rows, "x", depth,
+  if (blocks == nullptr) return Invalid("blocks is null");
+  if (bytes / static_cast<std::size_t>(format.bytes) <
+      static_cast<std::size_t>(rows * row_blocks)) {
+    return Invalid(bytes, " bytes of blocks; ", rows, "x", depth,
                    " weights take ", rows * row_blocks * format.bytes);
   }
   const bool has_fifth_bits = format.fifth_bits_at >= 0;
@@ -350,8 +352,17 @@ Result ImportBlocks(const GgmlFormat& format, const void* blocks,
 Result ImportNBits(const MatMulNBits& arrays) {
   const auto [bits, rows, depth, block_size, b, scales, scale_type, zero_points,
               zero_point_type] = arrays;
-  RUY_LIKE_RETURN_IF_ERROR(CheckSizes(rows, depth, block_size));
-  if (bits != 2 && bits != 4 && bits != 8) return Invalid("bits = ", bits);
+  RUY_LIKE_RETURN_IF_ERROR(CheckSizes(rows, depth, block_size, "block_size"));
+  // Of the last block all is there.
+  std::ptrdiff_t elements;
+  if (!CheckedMul(rows * CeilDiv(depth, block_size), block_size, &elements) ||
+      elements > std::numeric_limits<std::ptrdiff_t>::max() / 8) {
+    return Invalid("block_size = ", block_size, " of weights of ", rows, "x",
+                   depth);
+  }
+  if (bits != 2 && bits != 4 && bits != 8) {
+    return Invalid("bits = ", bits, "; 2, 4 and 8 are possible");
+  }
   if (b == nullptr || scales == nullptr) {
     return Invalid(b == nullptr ? "b is null" : "scales is null");
   }
@@ -359,11 +370,11 @@ Result ImportNBits(const MatMulNBits& arrays) {
     return type == Scalar::kF32 || type == Scalar::kF16;
   };
   if (!is_float(scale_type)) {
-    return Invalid("scale_type = ", static_cast<int>(scale_type));
+    return Invalid("scale_type is neither kF32 nor kF16");
   }
   const bool has_floats = zero_points != nullptr && is_float(zero_point_type);
-  if (!has_floats && zero_point_type != Scalar::kU8) {
-    return Invalid("zero_point_type = ", static_cast<int>(zero_point_type));
+  if (!is_float(zero_point_type) && zero_point_type != Scalar::kU8) {
+    return Invalid("zero_point_type is neither kU8 nor kF32 nor kF16");
   }
   const std::ptrdiff_t blocks = CeilDiv(depth, block_size);
   const auto floats = [count = rows * blocks](const void* from, Scalar type) {
@@ -542,7 +553,7 @@ Result QuantizeGroups(const Matrix<float>& weights, int bits,
     RUY_LIKE_RETURN_IF_ERROR(
         CheckSizes(rows, depth, group_size == 0 ? 16 : group_size));
     if (bits != 4 && bits != 8) {
-      return Invalid("bits = ", bits);
+      return Invalid("bits = ", bits, "; 4 and 8 are possible");
     }
     QuantizedGroups groups = MakeGroups(rows, depth, group_size, bits);
     const std::ptrdiff_t size = group_size == 0 ? depth : group_size;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "ruy_like/context.h"
@@ -206,11 +207,21 @@ TEST(ImportTest, MatMulNBits) {
   };
   expect_refused(&MatMulNBits::b, nullptr, "b is null");
   expect_refused(&MatMulNBits::scales, nullptr, "scales is null");
-  expect_refused(&MatMulNBits::block_size, 8, "group_size = 8");
+  expect_refused(&MatMulNBits::block_size, 8, "block_size = 8");
+  expect_refused(&MatMulNBits::block_size, 0, "block_size = 0 is no positive");
+  // Larger than depth is fine, but bytes that cannot be counted are not: their
+  // count modulo 2^64 would be a few bytes in front of b.
+  MatMulNBits large = arrays;
+  large.rows = 4;
+  large.block_size = std::numeric_limits<std::ptrdiff_t>::max() / 16 * 16;
+  ExpectStatus(ImportMatMulNBits(large).status(), kInvalid, {"block_size"});
   expect_refused(&MatMulNBits::rows, 0, "0x20");
   expect_refused(&MatMulNBits::bits, 3, "bits = 3");
   expect_refused(&MatMulNBits::scale_type, Scalar::kBF16, "scale_type");
   expect_refused(&MatMulNBits::zero_point_type, Scalar::kI8, "zero_point_type");
+  // The type of zero points that are not there may be any of the three.
+  arrays.zero_point_type = Scalar::kF32;
+  EXPECT_OK(ImportMatMulNBits(arrays).status());
 }
 
 TEST(ImportTest, MatMulNBitsOfTwoAndEight) {
