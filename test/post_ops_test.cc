@@ -235,11 +235,13 @@ TEST(BadPostOpsTest, Batches) {
   };
   const auto before = results;
   ExpectStatus(run(), kInvalid, {"residual of product 0 is its dst"});
-  // Another product's dst.
-  auto second = good.dst;
-  second.set_data(results.data() + 15);
-  good.ops.residual = second;
-  ExpectStatus(run(), kInvalid, {"product", "shares elements with residual"});
+  // Another product's dst: read by the others, whichever product's it is.
+  auto other = good.dst;
+  for (int product = 1; product < 4; ++product) {
+    other.set_data(results.data() + 15 * product);
+    good.ops.residual = other;
+    ExpectStatus(run(), kInvalid, {"product", "shares elements with residual"});
+  }
   batch.residual_stride = -1;
   ExpectStatus(run(), kInvalid, {"residual_stride is negative: -1"});
   EXPECT_EQ(results, before);

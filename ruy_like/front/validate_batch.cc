@@ -199,8 +199,11 @@ absl::Status ValidateBatch(const MulCall& call, const Batch& batch,
   ByteSpan last_inputs[kInputs];
   InputSpans(call, &first_inputs);
   InputSpans(last, &last_inputs);
+  // The residual of the last product alone is its dst: that of the others, too.
+  const bool others_read_dst = ResidualIsDst(last) && !ResidualIsDst(call);
   for (int i = 0; i < kInputs; ++i) {
-    if (Meet(dst, {first_inputs[i].begin, last_inputs[i].end})) {
+    if (others_read_dst ||
+        Meet(dst, {first_inputs[i].begin, last_inputs[i].end})) {
       return ValidateMixedBatch(call, batch);
     }
   }
