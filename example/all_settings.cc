@@ -55,7 +55,7 @@ int main() {
   params.set_multiplier_exponent_perchannel(nullptr);
   // kTwice: as gemmlowp does. kFloat: by scales, as ONNX Runtime does.
   params.set_multiplier_rounding(rl::MultiplierRounding::kOnce);
-  params.set_rhs_scale(1);  // and the other setters of scales
+  params.set_rhs_scale(1);  // kFloat's alone; and the others of scales
 
   auto dst = rl::ColMajor(c, 2, 2);
   dst.set_zero_point(0);
