@@ -414,8 +414,8 @@ void RunInt7(benchmark::State* state) {
 
 void RegisterAll() {
   RegisterLayers("Conv2D", kConvs, {1, 2}, RunConv);
-  RegisterLayers("GroupedConv2D", kGroupedConvs, {1}, RunConv);
-  RegisterLayers("DepthwiseConv2D", kDepthwiseConvs, {1}, RunDepthwise);
+  RegisterLayers("GroupedConv2D", kGroupedConvs, {1, 2}, RunConv);
+  RegisterLayers("DepthwiseConv2D", kDepthwiseConvs, {1, 2}, RunDepthwise);
   RegisterFullyConnected();
   RegisterEqs();
   Register("Int7/512x512x512",

@@ -64,6 +64,8 @@ constexpr std::ptrdiff_t kPartBytes = 256 * 1024;
 // Fewer positions than that make inefficient products.
 constexpr std::ptrdiff_t kMinPart = 256;
 
+// A byte of a patch takes as long to gather as so many that are copied.
+constexpr std::ptrdiff_t kGatherCost = 4;
 // ForEachRange deals with smaller elements than some of our patches.
 constexpr std::ptrdiff_t kMaxGatherBytes = 64 * 1024;
 
@@ -176,10 +178,11 @@ class Convolution {
   absl::Status GatherOnThreads(std::ptrdiff_t count, std::ptrdiff_t elements,
                                const Function& gather) {
     if (elements == 0) return absl::OkStatus();
-    return ForEachRange(
-        count, /*grain=*/1,
-        std::min(elements * im2col_.element_bytes, kMaxGatherBytes),
-        call_.context, gather);
+    // A thread's patches are mostly those that it multiplies next.
+    return ForEachRange(count, CeilDiv(count, call_.context->max_num_threads()),
+                        std::min(kGatherCost * elements * im2col_.element_bytes,
+                                 kMaxGatherBytes),
+                        call_.context, gather);
   }
 
   Layer::Operand Destination(std::ptrdiff_t image, std::ptrdiff_t group,

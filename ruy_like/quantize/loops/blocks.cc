@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "ruy_like/base/checked_math.h"
 #include "ruy_like/base/float_state.h"
 
 namespace ruy_like::quantize_internal {
@@ -54,9 +55,14 @@ absl::Status ForEachRange(std::ptrdiff_t total, std::ptrdiff_t grain,
   const std::ptrdiff_t threads = ThreadsFor(total, bytes_per_element, context);
   Work work;
   work.total = total;
-  const std::ptrdiff_t elements =
-      std::max<std::ptrdiff_t>(kRangeBytes / bytes_per_element, 1);
-  work.step = threads <= 1 ? total : (elements + grain - 1) / grain * grain;
+  // As many for each thread, as large as each other.
+  const std::ptrdiff_t ranges =
+      CeilDiv(CeilDiv(total, std::max<std::ptrdiff_t>(
+                                 kRangeBytes / bytes_per_element, 1)),
+              threads) *
+      threads;
+  work.step =
+      threads <= 1 ? total : CeilDiv(CeilDiv(total, ranges), grain) * grain;
   work.body = body;
   work.argument = argument;
   if (threads > 1) {
