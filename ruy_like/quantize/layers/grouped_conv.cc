@@ -50,11 +50,13 @@ class GroupedConvolution final {
   }
   absl::Status Run() {
     const TensorShape& in = call_.input.shape;
+    const TensorShape& out = call_.output.shape;
     RUY_LIKE_RETURN_IF_ERROR(tensors_.CopyInput(call_.context));
     const GroupedArgs args = {tensors_.Sliding(window_),
                               layout_,
                               in.channels,
                               ElementCount(in),
+                              out.batch * out.height,
                               staged_,
                               staged_height_,
                               staged_width_,
@@ -70,8 +72,15 @@ class GroupedConvolution final {
         call_.context, [&](std::ptrdiff_t first, std::ptrdiff_t last) {
           kernels_->stage(args, first, last);
         }));
-    return tensors_.WriteRows(args, kernels_->rows, call_.context,
-                              layer_.lookup);
+    const std::ptrdiff_t chunks = layout_.vectors * layout_.chunks;
+    RUY_LIKE_RETURN_IF_ERROR(ForEachRange(
+        chunks * args.output_rows, /*grain=*/1,
+        SlidingCost(window_, CeilDiv(out.width * out.channels, chunks) *
+                                 CeilDiv(layout_.in_channels, 4)),
+        call_.context, [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+          kernels_->rows(args, first, last);
+        }));
+    return tensors_.FinishResult(call_.context, layer_.lookup);
   }
 
  private:

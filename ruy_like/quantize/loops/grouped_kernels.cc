@@ -490,15 +490,16 @@ class GroupedLoop {
 template <class Step, int kLanes, int kInputs>
 HWY_NOINLINE void RowsOfLanes(const GroupedArgs& args, std::ptrdiff_t first,
                               std::ptrdiff_t last) {
-  for (std::ptrdiff_t v = 0; v < args.layout.vectors; ++v) {
-    for (std::ptrdiff_t c = 0; c < args.layout.chunks; ++c) {
-      WithForm<RequantizeForm::kMixed>(
-          args.table.form, [&](auto form) HWY_ATTR {
-            GroupedLoop<Step, decltype(form)::value, kLanes, kInputs>(args, v,
-                                                                      c)
-                .Run(first, last);
-          });
-    }
+  while (first < last) {
+    const std::ptrdiff_t chunk = first / args.output_rows;
+    const std::ptrdiff_t row = first % args.output_rows;
+    const std::ptrdiff_t end = std::min(row + last - first, args.output_rows);
+    WithForm<RequantizeForm::kMixed>(args.table.form, [&](auto form) HWY_ATTR {
+      GroupedLoop<Step, decltype(form)::value, kLanes, kInputs>(
+          args, chunk / args.layout.chunks, chunk % args.layout.chunks)
+          .Run(row, end);
+    });
+    first += end - row;
   }
 }
 

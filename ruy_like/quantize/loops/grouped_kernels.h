@@ -29,6 +29,7 @@ constexpr std::ptrdiff_t kMaxGroupedSteps = 256;
 struct GroupedArgs : SlidingArgs {
   GroupedLayout layout;
   std::ptrdiff_t input_channels, input_bytes;
+  std::ptrdiff_t output_rows;  // of all images
   // Pixels of images (image, vector, row, column), padding included, each of
   // PixelBytes().
   std::uint8_t* staged;
@@ -62,7 +63,8 @@ struct GroupedArgs : SlidingArgs {
   }
 };
 
-// Rows [first, last), counted through all images: staged ones, or output rows.
+// Rows [first, last), counted through all images: staged ones, or output rows,
+// counted through all chunks of all vectors, since each takes a preparation.
 using GroupedFunction = void(const GroupedArgs& args, std::ptrdiff_t first,
                              std::ptrdiff_t last);
 
@@ -70,7 +72,7 @@ struct GroupedKernels {
   GroupedForm form;
   // To be called for all rows first.
   GroupedFunction* stage;
-  // For 8-bit outputs.
+  // For 8-bit outputs. Different threads may write different chunks.
   GroupedFunction* rows;
 };
 
