@@ -5,6 +5,7 @@
 // Tested in test/kernels/amx_kernel_test.cc.
 #include "ruy_like/kernels/amx/amx_groups.h"
 #include "ruy_like/kernels/amx/amx_kernel.h"
+#include "ruy_like/kernels/kernel_names.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/pack/pack_routines.h"
 
@@ -12,11 +13,11 @@ namespace ruy_like::kernels {
 namespace {
 
 // The lhs always becomes int8 (a kernel with an unsigned lhs would only save
-// the flip while packing, which is free). Width, dot_width and depth_multiple
-// mean nothing for a side in place.
+// the flip while packing, which is free). Width and depth_multiple mean nothing
+// for a side in place, and dot_width is only for the name.
 constexpr PanelFormat kLhs = {Scalar::kI8, false, 16, 4, 64};
-constexpr PanelFormat kInPlaceS8 = {Scalar::kI8, true, 0, 0, 0};
-constexpr PanelFormat kInPlaceU8 = {Scalar::kU8, true, 0, 0, 0};
+constexpr PanelFormat kInPlaceS8 = {Scalar::kI8, true, 0, 64, 0};
+constexpr PanelFormat kInPlaceU8 = {Scalar::kU8, true, 0, 64, 0};
 constexpr PanelFormat kPackedS8 = {Scalar::kI8, false, 16, 64, 64};
 
 // 16 x 16 x 64 in 16 cycles, of which a good half at 2.5 GHz.
@@ -68,7 +69,7 @@ constexpr Kernel VnniEntry(const char* name, KernelKind kind, int rhs_width,
 
 constexpr Kernel BFloat16Entry() {
   Kernel kernel =
-      Entry("Amx_BF16BF16_32x32x32", {Scalar::kBF16, false, 16, 32, 32},
+      Entry("BF16BF16", {Scalar::kBF16, false, 16, 32, 32},
             PackAvx512_BF16_BF16_16x32, RunAmx<RhsKind::kPackedBF16>);
   kernel.family = Family::kF32;
   kernel.lhs = {Scalar::kBF16, false, 16, 2, 32};
@@ -92,26 +93,24 @@ constexpr Kernel GroupTiles(const char* name, const PanelFormat& packed,
   return kernel;
 }
 
-constexpr Kernel kKernels[] = {
+constexpr Kernel kList[] = {
     BFloat16Entry(),
-    Entry("Amx_S8S8InPlace_32x32x64", kInPlaceS8, nullptr,
-          RunAmx<RhsKind::kInPlaceS8>),
-    Entry("Amx_S8U8InPlace_32x32x64", kInPlaceU8, nullptr,
-          RunAmx<RhsKind::kInPlaceU8>),
-    Entry("Amx_S8S8_32x32x64", kPackedS8, PackAvx512_8_S8_16x64,
-          RunAmx<RhsKind::kPackedS8>),
-    VnniEntry("Amx_S8U8_64x4x4", KernelKind::kNarrowPanels, 1,
-              PackAvx2_8_U8_1x1, RunAvx512Vnni_S8U8_64x4x4),
-    VnniEntry("Amx_S8U8_48x8x4", KernelKind::kPanels, 8, PackAvx512_8_U8_8x4,
+    Entry("S8S8InPlace", kInPlaceS8, nullptr, RunAmx<RhsKind::kInPlaceS8>),
+    Entry("S8U8InPlace", kInPlaceU8, nullptr, RunAmx<RhsKind::kInPlaceU8>),
+    Entry("S8S8", kPackedS8, PackAvx512_8_S8_16x64, RunAmx<RhsKind::kPackedS8>),
+    VnniEntry("S8U8", KernelKind::kNarrowPanels, 1, PackAvx2_8_U8_1x1,
+              RunAvx512Vnni_S8U8_64x4x4),
+    VnniEntry("S8U8", KernelKind::kPanels, 8, PackAvx512_8_U8_8x4,
               RunAvx512Vnni_S8U8_48x8x4),
-    GroupTiles("Amx_G4W8S8_64x32x8", kPackedCodes4, PackNibbles<WidenNibbles>),
-    GroupTiles("Amx_G8S8_64x32x8", kPackedCodes8, nullptr),
-    GroupTiles("Amx_T4W8S8_64x32x8", kPackedTable4, PackByTable<X86Lookup<4>>),
-    GroupTiles("Amx_T2W8S8_64x32x8", kPackedTable2, PackByTable<X86Lookup<2>>),
+    GroupTiles("G4W8S8", kPackedCodes4, PackNibbles<>),
+    GroupTiles("G8S8", kPackedCodes8, nullptr),
+    GroupTiles("T4W8S8", kPackedTable4, PackByTable<X86Lookup<4>>),
+    GroupTiles("T2W8S8", kPackedTable2, PackByTable<X86Lookup<2>>),
 };
+constexpr NamedKernels kTable("Amx", kList);
 
 }  // namespace
 
-KernelTable AmxKernels() { return TableOf(kKernels); }
+KernelTable AmxKernels() { return TableOf(kTable.kernels); }
 
 }  // namespace ruy_like::kernels

@@ -10,6 +10,7 @@
 #include "ruy_like/simd/simd_sse.h"
 // Behind the trait.
 #include "ruy_like/kernels/epilogue/epilogue_vectors.h"
+#include "ruy_like/kernels/kernel_names.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/kernels/panel/panel_tile_avx.h"
@@ -26,19 +27,18 @@ using S8S16 = Integers<int8_t>;
 using S16S16 = Integers<int16_t>;
 using F32F32 = PanelKernel<AvxFloatOp<SimdSse>, 4, 4>;
 
-constexpr Kernel kKernels[] = {
-    S8S16::Entry("Avx_S8W16_8x4x2", Family::k8x8, PackAvx_8_S8_4x2,
-                 PackAvx_8_S16_4x2),
-    S8S16::Entry("Avx_S8S16_8x4x2", Family::k8x16, PackAvx_8_S8_4x2,
-                 PackAvx_16_S16_4x2),
-    S16S16::Entry("Avx_S16W16_8x4x2", Family::k16x8, PackAvx_16_S16_4x2,
+constexpr Kernel kList[] = {
+    S8S16::Entry("S8W16", Family::k8x8, PackAvx_8_S8_4x2, PackAvx_8_S16_4x2),
+    S8S16::Entry("S8S16", Family::k8x16, PackAvx_8_S8_4x2, PackAvx_16_S16_4x2),
+    S16S16::Entry("S16W16", Family::k16x8, PackAvx_16_S16_4x2,
                   PackAvx_8_S16_4x2),
-    F32F32::Entry("Avx_F32F32_16x4x1", Family::kF32, PackAvx_F32_F32_4x1,
+    F32F32::Entry("F32F32", Family::kF32, PackAvx_F32_F32_4x1,
                   PackAvx_F32_F32_4x1),
 };
+constexpr NamedKernels kTable("Avx", kList);
 
 }  // namespace
 
-KernelTable AvxKernels() { return TableOf(kKernels); }
+KernelTable AvxKernels() { return TableOf(kTable.kernels); }
 
 }  // namespace ruy_like::kernels

@@ -11,10 +11,8 @@ namespace ruy_like::kernels {
 namespace {
 
 typedef MaddPath<Tiles256> Path;
-constexpr auto kList =
-    Join(Path::kList.kernels, MaddGroupKernels<Simd256, 1, 4>::kList);
-constexpr auto kNames = FullNames("Avx2", kList.kernels);
-constexpr auto kTable = WithNames(kList, kNames);
+constexpr NamedKernels kTable("Avx2", Path::kList.kernels,
+                              MaddGroupKernels<Simd256, 1, 4>::kList);
 
 }  // namespace
 

@@ -11,10 +11,8 @@ namespace ruy_like::kernels {
 namespace {
 
 typedef MaddPath<Tiles512> Path;
-constexpr auto kList =
-    Join(Path::kList.kernels, MaddGroupKernels<Simd512, 2, 6>::kList);
-constexpr auto kNames = FullNames("Avx512", kList.kernels);
-constexpr auto kTable = WithNames(kList, kNames);
+constexpr NamedKernels kTable("Avx512", Path::kList.kernels,
+                              MaddGroupKernels<Simd512, 2, 6>::kList);
 
 }  // namespace
 

@@ -90,8 +90,7 @@ constexpr Kernel kList[] = {
                              PackAvx512_BF16_BF16_16x2,
                              PackAvx512_BF16_BF16_8x2)),
 };
-constexpr auto kNames = FullNames("Avx512Bf16", kList);
-constexpr auto kTable = WithNames(Join(kList), kNames);
+constexpr NamedKernels kTable("Avx512Bf16", kList);
 
 }  // namespace
 

@@ -32,10 +32,8 @@ struct Dot {
 };
 
 typedef VnniPath<Tiles512, Dot> Path;
-constexpr auto kList =
-    Join(Path::kList.kernels, VnniGroupKernels<Simd512, Dot, 2, 6>::kList);
-constexpr auto kNames = FullNames("Avx512Vnni", kList.kernels);
-constexpr auto kTable = WithNames(kList, kNames);
+constexpr NamedKernels kTable("Avx512Vnni", Path::kList.kernels,
+                              VnniGroupKernels<Simd512, Dot, 2, 6>::kList);
 
 }  // namespace
 

@@ -23,10 +23,8 @@ struct Dot {
 };
 
 typedef VnniPath<Tiles256, Dot> Path;
-typedef VnniGroupKernels<Simd256, Dot, 1, 6> Groups;
-constexpr auto kList = Join(Path::kList.kernels, Groups::kList);
-constexpr auto kNames = FullNames("AvxVnni", kList.kernels);
-constexpr auto kTable = WithNames(kList, kNames);
+constexpr NamedKernels kTable("AvxVnni", Path::kList.kernels,
+                              VnniGroupKernels<Simd256, Dot, 1, 6>::kList);
 
 }  // namespace
 

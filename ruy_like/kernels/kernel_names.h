@@ -1,8 +1,7 @@
 // Back-end: joins lists of kernels into one table, and completes their names by
 // path, tile and dot width.
 //
-// Included by tables_x86.h, whose kernels exist for two widths. All of it runs
-// at compile time.
+// Included by the per-ISA files. All of it runs at compile time.
 #ifndef RUY_LIKE_KERNELS_KERNEL_NAMES_H_
 #define RUY_LIKE_KERNELS_KERNEL_NAMES_H_
 
@@ -30,11 +29,6 @@ constexpr auto Join(const Kernel (&... lists)[kCounts]) {
 
 constexpr int kMaxKernelName = 48;  // with the terminating zero
 
-template <int kCount>
-struct KernelNames {
-  char text[kCount][kMaxKernelName];
-};
-
 constexpr char* AppendText(char* end, const char* text) {
   while (*text != 0) *end++ = *text++;
   return end;
@@ -45,29 +39,31 @@ constexpr char* AppendNumber(char* end, int number) {
   return end;
 }
 
-// "<path>_<name>_<tile_rows>x<tile_cols>x<dot width>" of each kernel.
+// The kernels of a path: those of some lists. Their names become
+// "<path>_<name>_<tile_rows>x<tile_cols>x<dot width>".
 template <int kCount>
-constexpr KernelNames<kCount> FullNames(const char* path,
-                                        const Kernel (&kernels)[kCount]) {
-  KernelNames<kCount> names = {};
-  for (int i = 0; i < kCount; ++i) {
-    const Kernel& kernel = kernels[i];
-    char* end = AppendText(names.text[i], path);
-    end = AppendText(AppendText(AppendText(end, "_"), kernel.name), "_");
-    end = AppendText(AppendNumber(end, kernel.tile_rows), "x");
-    end = AppendText(AppendNumber(end, kernel.tile_cols), "x");
-    const int lhs = kernel.lhs.dot_width, rhs = kernel.rhs.dot_width;
-    AppendNumber(end, lhs > rhs ? lhs : rhs);
-  }
-  return names;
-}
+struct NamedKernels : KernelList<kCount> {
+  char names[kCount][kMaxKernelName] = {};
 
-template <int kCount>
-constexpr KernelList<kCount> WithNames(KernelList<kCount> list,
-                                       const KernelNames<kCount>& names) {
-  for (int i = 0; i < kCount; ++i) list.kernels[i].name = names.text[i];
-  return list;
-}
+  template <int... kCounts>
+  constexpr explicit NamedKernels(const char* path,
+                                  const Kernel (&... lists)[kCounts])
+      : KernelList<kCount>(Join(lists...)) {
+    for (int i = 0; i < kCount; ++i) {
+      Kernel& kernel = this->kernels[i];
+      char* end = AppendText(names[i], path);
+      end = AppendText(AppendText(AppendText(end, "_"), kernel.name), "_");
+      end = AppendText(AppendNumber(end, kernel.tile_rows), "x");
+      end = AppendText(AppendNumber(end, kernel.tile_cols), "x");
+      const int lhs = kernel.lhs.dot_width, rhs = kernel.rhs.dot_width;
+      AppendNumber(end, lhs > rhs ? lhs : rhs);
+      kernel.name = names[i];
+    }
+  }
+};
+template <int... kCounts>
+NamedKernels(const char* path, const Kernel (&... lists)[kCounts])
+    -> NamedKernels<(kCounts + ...)>;
 
 }  // namespace
 }  // namespace ruy_like::kernels

@@ -4,6 +4,7 @@
 #include "ruy_like/kernels/epilogue/epilogue_neon.h"
 #include "ruy_like/kernels/epilogue/post_loops.h"
 #include "ruy_like/kernels/groups/group_ops_neon.h"
+#include "ruy_like/kernels/kernel_names.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/narrow/narrow_by_depth.h"
 #include "ruy_like/kernels/narrow/narrow_bytes_neon.h"
@@ -38,71 +39,57 @@ using S8S16InPlace =
 using S16S16InPlace =
     NarrowDotsKernel<NarrowPairsOp<NarrowSimdNeon, NeonDots, int16_t>>;
 
-constexpr Kernel kKernels[] = {
-    NarrowDotsKernel<S8S8Op>::ColumnEntry("Neon_S8InPlaceS8InPlace_4x1x64"),
-    NarrowDotsKernel<U8U8Op>::ColumnEntry("Neon_U8InPlaceU8InPlace_4x1x16"),
+// By counts of instructions, streaming 4-bit codes always takes fewer.
+using Groups =
+    NeonGroupKernels<NeonWidenDot, NeonTileForm<NeonWidenDot, 2>, 12, 12,
+                     /*kMaxCols=*/4, /*kMaxNibbleCols=*/32, NeonWidenNibbles>;
+
+constexpr Kernel kList[] = {
+    NarrowDotsKernel<S8S8Op>::ColumnEntry("S8InPlaceS8InPlace",
+                                          /*dot_width=*/64),
+    NarrowDotsKernel<U8U8Op>::ColumnEntry("U8InPlaceU8InPlace"),
     // With more columns packing the lhs takes fewer instructions. A later path,
     // which inherits these kernels, must allow at least as many.
-    NarrowDotsKernel<S8S8Op>::Entry("Neon_S8InPlaceS8_16x3x16", Family::k8x8,
+    NarrowDotsKernel<S8S8Op>::Entry("S8InPlaceS8", Family::k8x8,
                                     PackNeon_8_S8_1x1, /*max_cols=*/3),
-    NarrowDotsKernel<U8U8Op>::Entry("Neon_U8InPlaceU8_16x3x16", Family::k8x8,
+    NarrowDotsKernel<U8U8Op>::Entry("U8InPlaceU8", Family::k8x8,
                                     PackNeon_8_U8_1x1, /*max_cols=*/3),
     NarrowByDepthKernel<S8S8Op, /*kMaxCols=*/2>::Entry(
-        "Neon_S8ByDepthS8_16x2x1", Family::k8x8, PackNeon_8_S8_1x1),
+        "S8ByDepthS8", Family::k8x8, PackNeon_8_S8_1x1),
     NarrowByDepthKernel<U8U8Op, /*kMaxCols=*/2>::Entry(
-        "Neon_U8ByDepthU8_16x2x1", Family::k8x8, PackNeon_8_U8_1x1),
-    NarrowNeonBytesKernel::Entry("Neon_S8S8_4x2x16", Family::k8x8,
-                                 PackNeon_8_S8_4x16, PackNeon_8_S8_1x1),
-    NeonBytesKernel::Entry("Neon_S8S8_4x4x16", Family::k8x8, PackNeon_8_S8_4x16,
+        "U8ByDepthU8", Family::k8x8, PackNeon_8_U8_1x1),
+    NarrowNeonBytesKernel::Entry("S8S8", Family::k8x8, PackNeon_8_S8_4x16,
+                                 PackNeon_8_S8_1x1),
+    NeonBytesKernel::Entry("S8S8", Family::k8x8, PackNeon_8_S8_4x16,
                            PackNeon_8_S8_4x16),
-    S8S16InPlace::Entry("Neon_S8InPlaceS16_16x5x8", Family::k8x16,
-                        PackNeon_16_S16_1x1, /*max_cols=*/5),
-    S16S16::Entry("Neon_W16S16_12x8x1", Family::k8x16, PackNeon_8_S16_4x1,
+    S8S16InPlace::Entry("S8InPlaceS16", Family::k8x16, PackNeon_16_S16_1x1,
+                        /*max_cols=*/5),
+    S16S16::Entry("W16S16", Family::k8x16, PackNeon_8_S16_4x1,
                   PackNeon_16_S16_8x1),
-    S16S16InPlace::Entry("Neon_S16InPlaceW16_16x5x8", Family::k16x8,
-                         PackNeon_8_S16_1x1, /*max_cols=*/5),
-    S16S16::Entry("Neon_S16W16_12x8x1", Family::k16x8, PackNeon_16_S16_4x1,
+    S16S16InPlace::Entry("S16InPlaceW16", Family::k16x8, PackNeon_8_S16_1x1,
+                         /*max_cols=*/5),
+    S16S16::Entry("S16W16", Family::k16x8, PackNeon_16_S16_4x1,
                   PackNeon_8_S16_8x1),
-    F32AnyOrder::ColumnEntry("Neon_F32InPlaceF32InPlace_4x1x4"),
-    F32AnyOrder::AnyOrderEntry("Neon_F32InPlaceF32_4x4x4",
-                               PackNeon_F32_F32_1x1),
-    NarrowFloatNeon::Entry("Neon_F32InPlaceF32_8x8x1", PackNeon_F32_F32_1x1),
-    F32ByDepth::Entry("Neon_F32ByDepthF32_64x4x1", Family::kF32,
-                      PackNeon_F32_F32_1x1),
-    F32F32Narrow::Entry("Neon_F32F32_16x2x1", Family::kF32,
-                        PackNeon_F32_F32_4x1, PackNeon_F32_F32_1x1),
-    WithLimits(F32F32InPlace::Entry("Neon_F32F32InPlace_8x8x1", Family::kF32,
+    F32AnyOrder::ColumnEntry("F32InPlaceF32InPlace"),
+    F32AnyOrder::AnyOrderEntry("F32InPlaceF32", PackNeon_F32_F32_1x1),
+    NarrowFloatNeon::Entry("F32InPlaceF32", PackNeon_F32_F32_1x1),
+    F32ByDepth::Entry("F32ByDepthF32", Family::kF32, PackNeon_F32_F32_1x1),
+    F32F32Narrow::Entry("F32F32", Family::kF32, PackNeon_F32_F32_4x1,
+                        PackNeon_F32_F32_1x1),
+    WithLimits(F32F32InPlace::Entry("F32F32InPlace", Family::kF32,
                                     PackNeon_F32_F32_4x1, nullptr),
                /*narrow_cols=*/2, /*row_major_depth=*/40),
     WithLimits(WithInOrderLoop<NeonFloatOp, FloatsInOrder>(
-                   F32F32::Entry("Neon_F32F32_12x8x1", Family::kF32,
-                                 PackNeon_F32_F32_4x1, PackNeon_F32_F32_8x1)),
+                   F32F32::Entry("F32F32", Family::kF32, PackNeon_F32_F32_4x1,
+                                 PackNeon_F32_F32_8x1)),
                /*narrow_cols=*/6),
-    // With group scales. By counts of instructions, streaming 4-bit codes
-    // always takes fewer.
-    GroupEntry<NeonGroupOps, NeonStreamForm<NeonWidenNibbles>>(
-        "Neon_G4S8_16x2x8", kPackedCodes4, nullptr, 12, /*max_cols=*/32),
-    GroupEntry<NeonGroupOps, NeonTileForm<NeonWidenDot, 2>>(
-        "Neon_G4W8S8_16x2x8", kPackedCodes4, PackNibbles<WidenNibbles>, 12),
-    GroupEntry<NeonGroupOps, NeonStreamForm<NeonFlippedBytes<NeonWidenDot>>>(
-        "Neon_G8S8_16x2x8", kPackedCodes8, nullptr, 12, /*max_cols=*/4),
-    GroupEntry<NeonGroupOps, NeonTileForm<NeonWidenDot, 2>>(
-        "Neon_G8W8S8_16x2x8", kPackedCodes8, PackSignedCodes<MakeCodesSigned>,
-        12),
-    GroupEntry<NeonGroupOps, NeonStreamForm<NeonByTable<NeonWidenHalves, 4>>>(
-        "Neon_T4S8_16x2x8", kPackedTable4, nullptr, 12, /*max_cols=*/4),
-    GroupEntry<NeonGroupOps, NeonStreamForm<NeonByTable<NeonWidenHalves, 2>>>(
-        "Neon_T2S8_16x2x16", kPackedTable2, nullptr, 12, /*max_cols=*/4),
-    GroupEntry<NeonGroupOps, NeonTileForm<NeonWidenDot, 2>>(
-        "Neon_T4W8S8_16x2x8", kPackedTable4, PackByTable<NeonLookup<4>>, 12),
-    GroupEntry<NeonGroupOps, NeonTileForm<NeonWidenDot, 2>>(
-        "Neon_T2W8S8_16x2x8", kPackedTable2, PackByTable<NeonLookup<2>>, 12),
 };
+constexpr NamedKernels kTable("Neon", kList, Groups::kList);
 
 }  // namespace
 
 KernelTable NeonKernels() {
-  return TableOf(kKernels, PostLoops<SimdNeon>::Run,
+  return TableOf(kTable.kernels, PostLoops<SimdNeon>::Run,
                  QuantizeColumns<NeonGroupOps>);
 }
 

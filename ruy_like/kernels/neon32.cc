@@ -5,6 +5,7 @@
 //
 // Tested in test/kernels/panel_kernel_test.cc.
 #include "ruy_like/kernels/epilogue/epilogue_neon.h"
+#include "ruy_like/kernels/kernel_names.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/narrow/narrow_dots.h"
 #include "ruy_like/kernels/narrow/narrow_float_neon.h"
@@ -26,31 +27,29 @@ using S8S16InPlace =
 using S16S16InPlace =
     NarrowDotsKernel<NarrowPairsOp<NarrowSimdNeon, NeonDots, int16_t>>;
 
-constexpr Kernel kKernels[] = {
-    NarrowDotsKernel<S8S8Op>::ColumnEntry("Neon32_S8InPlaceS8InPlace_4x1x16"),
-    NarrowDotsKernel<U8U8Op>::ColumnEntry("Neon32_U8InPlaceU8InPlace_4x1x16"),
-    NarrowDotsKernel<S8S8Op>::Entry("Neon32_S8InPlaceS8_16x2x16", Family::k8x8,
+constexpr Kernel kList[] = {
+    NarrowDotsKernel<S8S8Op>::ColumnEntry("S8InPlaceS8InPlace"),
+    NarrowDotsKernel<U8U8Op>::ColumnEntry("U8InPlaceU8InPlace"),
+    NarrowDotsKernel<S8S8Op>::Entry("S8InPlaceS8", Family::k8x8,
                                     PackNeon32_8_S8_1x1, /*max_cols=*/2),
-    NarrowDotsKernel<U8U8Op>::Entry("Neon32_U8InPlaceU8_16x2x16", Family::k8x8,
+    NarrowDotsKernel<U8U8Op>::Entry("U8InPlaceU8", Family::k8x8,
                                     PackNeon32_8_U8_1x1, /*max_cols=*/2),
-    NeonBytesKernel::Entry("Neon32_S8S8_4x4x16", Family::k8x8,
-                           PackNeon32_8_S8_4x16, PackNeon32_8_S8_4x16),
-    S8S16InPlace::Entry("Neon32_S8InPlaceS16_16x16x8", Family::k8x16,
-                        PackNeon32_16_S16_1x1),
-    S16S16::Entry("Neon32_W16S16_12x4x1", Family::k8x16, PackNeon32_8_S16_4x1,
+    NeonBytesKernel::Entry("S8S8", Family::k8x8, PackNeon32_8_S8_4x16,
+                           PackNeon32_8_S8_4x16),
+    S8S16InPlace::Entry("S8InPlaceS16", Family::k8x16, PackNeon32_16_S16_1x1),
+    S16S16::Entry("W16S16", Family::k8x16, PackNeon32_8_S16_4x1,
                   PackNeon32_16_S16_4x1),
-    S16S16InPlace::Entry("Neon32_S16InPlaceW16_16x16x8", Family::k16x8,
-                         PackNeon32_8_S16_1x1),
-    S16S16::Entry("Neon32_S16W16_12x4x1", Family::k16x8, PackNeon32_16_S16_4x1,
+    S16S16InPlace::Entry("S16InPlaceW16", Family::k16x8, PackNeon32_8_S16_1x1),
+    S16S16::Entry("S16W16", Family::k16x8, PackNeon32_16_S16_4x1,
                   PackNeon32_8_S16_4x1),
-    NarrowFloatNeon::Entry("Neon32_F32InPlaceF32_8x3x1",
-                           PackNeon32_F32_F32_1x1),
-    F32F32::Entry("Neon32_F32F32_12x4x1", Family::kF32, PackNeon32_F32_F32_4x1,
+    NarrowFloatNeon::Entry("F32InPlaceF32", PackNeon32_F32_F32_1x1),
+    F32F32::Entry("F32F32", Family::kF32, PackNeon32_F32_F32_4x1,
                   PackNeon32_F32_F32_4x1),
 };
+constexpr NamedKernels kTable("Neon32", kList);
 
 }  // namespace
 
-KernelTable Neon32Kernels() { return TableOf(kKernels); }
+KernelTable Neon32Kernels() { return TableOf(kTable.kernels); }
 
 }  // namespace ruy_like::kernels

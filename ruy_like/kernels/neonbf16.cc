@@ -8,6 +8,7 @@
 //
 // Tested in test/float16_mul_test.cc.
 #include "ruy_like/kernels/epilogue/epilogue_neon.h"
+#include "ruy_like/kernels/kernel_names.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/kernels/panel/panel_tile_squares_neon.h"
@@ -38,17 +39,17 @@ struct BFloat16SquaresOp : FloatOp<SimdNeon> {
 
 constexpr Kernel BFloat16Entry() {
   Kernel kernel = PanelKernel<BFloat16SquaresOp, 3, 8>::Entry(
-      "NeonBf16_BF16BF16_12x8x4", Family::kF32, PackNeon_BF16_BF16_4x4,
-      PackNeon_BF16_BF16_8x4);
+      "BF16BF16", Family::kF32, PackNeon_BF16_BF16_4x4, PackNeon_BF16_BF16_8x4);
   kernel.lhs.scalar = kernel.rhs.scalar = Scalar::kBF16;
   kernel.rounds_otherwise = true;
   return kernel;
 }
 
-constexpr Kernel kKernels[] = {BFloat16Entry()};
+constexpr Kernel kList[] = {BFloat16Entry()};
+constexpr NamedKernels kTable("NeonBf16", kList);
 
 }  // namespace
 
-KernelTable NeonBf16Kernels() { return TableOf(kKernels); }
+KernelTable NeonBf16Kernels() { return TableOf(kTable.kernels); }
 
 }  // namespace ruy_like::kernels

@@ -5,6 +5,7 @@
 // Tested in test/kernels/panel_kernel_test.cc.
 #include "ruy_like/kernels/epilogue/epilogue_neon.h"
 #include "ruy_like/kernels/groups/group_squares_neon.h"
+#include "ruy_like/kernels/kernel_names.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/kernels/panel/panel_tile_squares_neon.h"
@@ -18,39 +19,24 @@ using S8S8 = PanelKernel<NeonSquaresOp, 3, 8>;
 using S8S8RhsInPlace =
     PanelKernel<NeonSquaresColumnsOp, 2, 8, InPlaceRhs<NeonSquaresColumnsOp>>;
 
-constexpr Kernel kKernels[] = {
-    WithLimits(S8S8RhsInPlace::Entry("NeonI8mm_S8S8InPlace_8x8x8", Family::k8x8,
+// Few columns of group-scaled weights go to dot products, whose lanes they
+// fill.
+using Groups = NeonGroupKernels<NeonSdot, NeonTileForm<NeonSquaresDot, 6>, 40,
+                                80, /*kMaxCols=*/2, /*kMaxNibbleCols=*/2,
+                                NeonNibbles<NeonSdot>, NeonRowPairs>;
+
+constexpr Kernel kList[] = {
+    WithLimits(S8S8RhsInPlace::Entry("S8S8InPlace", Family::k8x8,
                                      PackNeon_8_S8_4x8, nullptr),
                /*narrow_cols=*/1, /*row_major_depth=*/1000),
-    WithLimits(S8S8::Entry("NeonI8mm_S8S8_12x8x8", Family::k8x8,
-                           PackNeon_8_S8_4x8, PackNeon_8_S8_8x8),
-               /*narrow_cols=*/3),
-    // Few columns of group-scaled weights go to dot products, whose lanes they
-    // fill.
-    GroupEntry<NeonGroupOps, NeonStreamForm<NeonSdotNibbles>>(
-        "NeonI8mm_G4S8_16x2x8", kPackedCodes4, nullptr, 40, /*max_cols=*/2),
-    GroupEntry<NeonGroupOps, NeonTileForm<NeonSquaresDot, 6>>(
-        "NeonI8mm_G4W8S8_16x6x8", kPackedCodes4,
-        PackNibbles<WidenNibblesOfRowPairs>, 80),
-    GroupEntry<NeonGroupOps, NeonStreamForm<NeonFlippedBytes<NeonSdot>>>(
-        "NeonI8mm_G8S8_16x2x8", kPackedCodes8, nullptr, 40, /*max_cols=*/2),
-    GroupEntry<NeonGroupOps, NeonTileForm<NeonSquaresDot, 6>>(
-        "NeonI8mm_G8W8S8_16x6x8", kPackedCodes8,
-        PackSignedCodes<MakeRowPairsSigned>, 80),
-    GroupEntry<NeonGroupOps, NeonStreamForm<NeonByTable<NeonSdotNibbles, 4>>>(
-        "NeonI8mm_T4S8_16x2x8", kPackedTable4, nullptr, 40, /*max_cols=*/2),
-    GroupEntry<NeonGroupOps, NeonStreamForm<NeonByTable<NeonSdotNibbles, 2>>>(
-        "NeonI8mm_T2S8_16x2x16", kPackedTable2, nullptr, 40, /*max_cols=*/2),
-    GroupEntry<NeonGroupOps, NeonTileForm<NeonSquaresDot, 6>>(
-        "NeonI8mm_T4W8S8_16x6x8", kPackedTable4,
-        PackByTable<NeonLookup<4>, NeonRowPairs>, 80),
-    GroupEntry<NeonGroupOps, NeonTileForm<NeonSquaresDot, 6>>(
-        "NeonI8mm_T2W8S8_16x6x8", kPackedTable2,
-        PackByTable<NeonLookup<2>, NeonRowPairs>, 80),
+    WithLimits(
+        S8S8::Entry("S8S8", Family::k8x8, PackNeon_8_S8_4x8, PackNeon_8_S8_8x8),
+        /*narrow_cols=*/3),
 };
+constexpr NamedKernels kTable("NeonI8mm", kList, Groups::kList);
 
 }  // namespace
 
-KernelTable NeonI8mmKernels() { return TableOf(kKernels); }
+KernelTable NeonI8mmKernels() { return TableOf(kTable.kernels); }
 
 }  // namespace ruy_like::kernels

@@ -15,6 +15,7 @@
 #include "ruy_like/kernels/epilogue/post_loops.h"
 #include "ruy_like/kernels/epilogue/requantize.h"
 #include "ruy_like/kernels/groups/group_ops_portable.h"
+#include "ruy_like/kernels/kernel_names.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/pack/pack_routines.h"
 #include "ruy_like/simd/loops.h"
@@ -359,40 +360,38 @@ constexpr Kernel Entry(const char* name, Family family, Scalar lhs, Scalar rhs,
   return kernel;
 }
 
-constexpr Kernel kKernels[] = {
-    Entry("Portable_S8S8_4x4x1", Family::k8x8, Scalar::kI8, Scalar::kI8,
-          PackPortable_8_S8_4x1, PackPortable_8_S8_4x1,
-          Run<int8_t, int8_t, uint32_t>),
-    Entry("Portable_S8S16_4x4x1", Family::k8x16, Scalar::kI8, Scalar::kI16,
+constexpr Kernel kList[] = {
+    Entry("S8S8", Family::k8x8, Scalar::kI8, Scalar::kI8, PackPortable_8_S8_4x1,
+          PackPortable_8_S8_4x1, Run<int8_t, int8_t, uint32_t>),
+    Entry("S8S16", Family::k8x16, Scalar::kI8, Scalar::kI16,
           PackPortable_8_S8_4x1, PackPortable_16_S16_4x1,
           Run<int8_t, int16_t, uint32_t>),
-    Entry("Portable_S16S8_4x4x1", Family::k16x8, Scalar::kI16, Scalar::kI8,
+    Entry("S16S8", Family::k16x8, Scalar::kI16, Scalar::kI8,
           PackPortable_16_S16_4x1, PackPortable_8_S8_4x1,
           Run<int16_t, int8_t, uint32_t>),
-    Entry("Portable_F32F32_4x4x1", Family::kF32, Scalar::kF32, Scalar::kF32,
+    Entry("F32F32", Family::kF32, Scalar::kF32, Scalar::kF32,
           PackPortable_F32_F32_4x1, PackPortable_F32_F32_4x1,
           Run<float, float, float>),
-    Entry("Portable_F64F64_4x4x1", Family::kF64, Scalar::kF64, Scalar::kF64,
+    Entry("F64F64", Family::kF64, Scalar::kF64, Scalar::kF64,
           PackPortable_F64_F64_4x1, PackPortable_F64_F64_4x1,
           Run<double, double, double>),
     GroupEntry<PortableGroupOps, PortableForm<PortableNibbles>>(
-        "Portable_G4S8_16x2x8", kPackedCodes4, nullptr, 2, /*max_cols=*/2),
+        "G4S8", kPackedCodes4, nullptr, 2, /*max_cols=*/2),
     GroupEntry<PortableGroupOps, PortableForm<PortableDot>>(
-        "Portable_G4W8S8_16x2x8", kPackedCodes4, PackNibbles<WidenNibbles>, 2),
+        "G4W8S8", kPackedCodes4, PackNibbles<>, 2),
     GroupEntry<PortableGroupOps, PortableForm<PortableDot>>(
-        "Portable_G8S8_16x2x8", kPackedCodes8, nullptr, 2),
+        "G8S8", kPackedCodes8, nullptr, 2),
     GroupEntry<PortableGroupOps, PortableForm<PortableDot>>(
-        "Portable_T4W8S8_16x2x8", kPackedTable4, PackByTable<PortableLookup<4>>,
-        2),
+        "T4W8S8", kPackedTable4, PackByTable<PortableLookup<4>>, 2),
     GroupEntry<PortableGroupOps, PortableForm<PortableDot>>(
-        "Portable_T2W8S8_16x2x8", kPackedTable2, PackByTable<PortableLookup<2>>,
-        2),
+        "T2W8S8", kPackedTable2, PackByTable<PortableLookup<2>>, 2),
 };
+constexpr NamedKernels kTable("Portable", kList);
 
 }  // namespace
 
 KernelTable PortableKernels() {
-  return TableOf(kKernels, RunPostOps, QuantizeColumns<PortableGroupOps>);
+  return TableOf(kTable.kernels, RunPostOps, QuantizeColumns<PortableGroupOps>);
 }
 
 }  // namespace ruy_like::kernels

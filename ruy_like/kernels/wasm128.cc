@@ -9,6 +9,7 @@
 #include "ruy_like/simd/simd_wasm.h"
 // Behind the trait.
 #include "ruy_like/kernels/epilogue/epilogue_vectors.h"
+#include "ruy_like/kernels/kernel_names.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/pack/pack_routines.h"
@@ -24,19 +25,20 @@ using S8S16 = Panels<PairsOp<SimdWasm, MaddDot<SimdWasm>, int8_t>>;
 using S16S16 = Panels<PairsOp<SimdWasm, MaddDot<SimdWasm>, int16_t>>;
 using F32F32 = Panels<FloatOp<SimdWasm>>;
 
-constexpr Kernel kKernels[] = {
-    S8S16::Entry("Wasm128_S8W16_8x4x2", Family::k8x8, PackWasm128_8_S8_4x2,
+constexpr Kernel kList[] = {
+    S8S16::Entry("S8W16", Family::k8x8, PackWasm128_8_S8_4x2,
                  PackWasm128_8_S16_4x2),
-    S8S16::Entry("Wasm128_S8S16_8x4x2", Family::k8x16, PackWasm128_8_S8_4x2,
+    S8S16::Entry("S8S16", Family::k8x16, PackWasm128_8_S8_4x2,
                  PackWasm128_16_S16_4x2),
-    S16S16::Entry("Wasm128_S16W16_8x4x2", Family::k16x8, PackWasm128_16_S16_4x2,
+    S16S16::Entry("S16W16", Family::k16x8, PackWasm128_16_S16_4x2,
                   PackWasm128_8_S16_4x2),
-    F32F32::Entry("Wasm128_F32F32_8x4x1", Family::kF32, PackWasm128_F32_F32_4x1,
+    F32F32::Entry("F32F32", Family::kF32, PackWasm128_F32_F32_4x1,
                   PackWasm128_F32_F32_4x1),
 };
+constexpr NamedKernels kTable("Wasm128", kList);
 
 }  // namespace
 
-KernelTable Wasm128Kernels() { return TableOf(kKernels); }
+KernelTable Wasm128Kernels() { return TableOf(kTable.kernels); }
 
 }  // namespace ruy_like::kernels

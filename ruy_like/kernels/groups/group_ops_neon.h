@@ -88,8 +88,6 @@ struct NeonSdot : NeonDotBase {
     acc = vdotq_s32(acc, weights, activations);
   }
 };
-
-using NeonSdotNibbles = NeonNibbles<NeonSdot>;
 #endif
 
 // Codes of kBits from bit kShift on.
@@ -98,9 +96,6 @@ RUY_LIKE_ALWAYS_INLINE uint8x16_t LookUp(uint8x16_t codes, uint8x16_t table) {
   if constexpr (kShift != 0) codes = vshrq_n_u8(codes, kShift);
   return vqtbl1q_u8(table, vandq_u8(codes, vdupq_n_u8((1 << kBits) - 1)));
 }
-
-// Any values: two products of them do not fit 16 bits.
-using NeonWidenHalves = NeonNibbles<NeonWidenDot>;
 
 // Codes of a table, as Base multiplies halves of a step.
 template <class Base, int kBits>
@@ -122,7 +117,7 @@ struct NeonByTable : Base {
 
 // PackByTable's Codes.
 template <int kBits>
-using NeonLookup = NeonByTable<NeonWidenHalves, kBits>;
+using NeonLookup = NeonByTable<NeonNibbles<NeonWidenDot>, kBits>;
 
 // Codes of 8 bits as they are packed: their top bits are flipped here, while
 // they are widened where that is done.
@@ -151,6 +146,37 @@ struct NeonTileForm : GroupForm<SimdNeon, CodesT, kCols> {
 struct NeonGroupOps : PlainGroupStarts {
   static constexpr PackFn* kCopyInt8 = PackNeon_8_S8_1x1;
   static constexpr PackFn* kCopyFloats = PackNeon_F32_F32_1x1;
+};
+
+// The kernels of a path: codes are read as they are packed for up to kMaxCols
+// columns (kMaxNibbleCols of 4 bits), else widened in the order that Tile
+// wants. Of any values of a table two products do not fit 16 bits: these are
+// multiplied as halves of bytes.
+template <class Dot, class Tile, int kMacsPerNs, int kTileMacsPerNs,
+          int kMaxCols, int kMaxNibbleCols = kMaxCols,
+          class Nibbles = NeonNibbles<Dot>, class Order = HalvesApart>
+struct NeonGroupKernels {
+  typedef NeonGroupOps Ops;
+  template <int kBits>
+  using ByTable = NeonStreamForm<NeonByTable<NeonNibbles<Dot>, kBits>>;
+  static constexpr Kernel kList[] = {
+      GroupEntry<Ops, NeonStreamForm<Nibbles>>("G4S8", kPackedCodes4, nullptr,
+                                               kMacsPerNs, kMaxNibbleCols),
+      GroupEntry<Ops, Tile>("G4W8S8", kPackedCodes4, PackNibbles<Order>,
+                            kTileMacsPerNs),
+      GroupEntry<Ops, NeonStreamForm<NeonFlippedBytes<Dot>>>(
+          "G8S8", kPackedCodes8, nullptr, kMacsPerNs, kMaxCols),
+      GroupEntry<Ops, Tile>("G8W8S8", kPackedCodes8, PackSignedCodes<Order>,
+                            kTileMacsPerNs),
+      GroupEntry<Ops, ByTable<4>>("T4S8", kPackedTable4, nullptr, kMacsPerNs,
+                                  kMaxCols),
+      GroupEntry<Ops, ByTable<2>>("T2S8", kPackedTable2, nullptr, kMacsPerNs,
+                                  kMaxCols),
+      GroupEntry<Ops, Tile>("T4W8S8", kPackedTable4,
+                            PackByTable<NeonLookup<4>, Order>, kTileMacsPerNs),
+      GroupEntry<Ops, Tile>("T2W8S8", kPackedTable2,
+                            PackByTable<NeonLookup<2>, Order>, kTileMacsPerNs),
+  };
 };
 
 }  // namespace

@@ -361,8 +361,8 @@ struct MaddGroupKernels {
   static constexpr Kernel kList[] = {
       GroupEntry<Ops, Stream4>("G4S8", kPackedCodes4, nullptr, kMacsPerNs,
                                kStreamCols),
-      GroupEntry<Ops, TileWords>("G4W8S8", kPackedCodes4,
-                                 PackNibbles<WidenNibbles>, kMacsPerNs),
+      GroupEntry<Ops, TileWords>("G4W8S8", kPackedCodes4, PackNibbles<>,
+                                 kMacsPerNs),
       GroupEntry<Ops, Stream8>("G8W16", kPackedCodes8, nullptr, kMacsPerNs,
                                Stream8::kMaxCols),
       GroupEntry<Ops, Tile8>("G8W16", kPackedCodes8, nullptr, kMacsPerNs),
@@ -407,8 +407,7 @@ struct VnniGroupKernels {
   static constexpr Kernel kList[] = {
       GroupEntry<Ops, Stream4>("G4S8", kPackedCodes4, nullptr, kMacsPerNs,
                                /*max_cols=*/128),
-      GroupEntry<Ops, Tile>("G4W8S8", kPackedCodes4, PackNibbles<WidenNibbles>,
-                            kMacsPerNs),
+      GroupEntry<Ops, Tile>("G4W8S8", kPackedCodes4, PackNibbles<>, kMacsPerNs),
       GroupEntry<Ops, Form8>("G8S8", kPackedCodes8, nullptr, kMacsPerNs),
       GroupEntry<Ops, StreamT4>("T4S8", kPackedTable4, nullptr, kMacsPerNs,
                                 /*max_cols=*/S::kLanes == 16 ? 64 : 128),

@@ -19,46 +19,49 @@ namespace {
 
 // ## Weights
 
-// Steps of a panel from nibbles to bytes. `shifts`: null or, per row, what is
-// added to each code. SMMLA's path widens otherwise.
-[[maybe_unused]] static void WidenNibbles(const uint8_t* __restrict codes,
-                                          ptrdiff_t steps,
-                                          const uint8_t* __restrict shifts,
-                                          uint8_t* __restrict widened) {
-  uint8_t shift[64] = {};
-  if (shifts != nullptr) {
-    for (int i = 0; i < 64; ++i) shift[i] = shifts[i / 4];
-  }
-  for (ptrdiff_t step = 0; step < steps; ++step) {
-    for (int i = 0; i < 64; ++i) {
-      widened[i] = (codes[i] & 15) + shift[i];
-      widened[64 + i] = (codes[i] >> 4) + shift[i];
+// The order of widened codes: four values of all rows, then their next four.
+// SMMLA's path has another (NeonRowPairs).
+struct HalvesApart {
+  // Steps of a panel from nibbles to bytes. `shifts`: null or, per row, what is
+  // added to each code.
+  static void WidenNibbles(const uint8_t* __restrict codes, ptrdiff_t steps,
+                           const uint8_t* __restrict shifts,
+                           uint8_t* __restrict widened) {
+    uint8_t shift[64] = {};
+    if (shifts != nullptr) {
+      for (int i = 0; i < 64; ++i) shift[i] = shifts[i / 4];
     }
-    codes += 64;
-    widened += 128;
+    for (ptrdiff_t step = 0; step < steps; ++step) {
+      for (int i = 0; i < 64; ++i) {
+        widened[i] = (codes[i] & 15) + shift[i];
+        widened[64 + i] = (codes[i] >> 4) + shift[i];
+      }
+      codes += 64;
+      widened += 128;
+    }
   }
-}
+  static void MakeSigned(const uint8_t* codes, ptrdiff_t steps,
+                         uint8_t* widened) {
+    for (ptrdiff_t i = 0; i < steps * 128; ++i) widened[i] = codes[i] ^ 0x80;
+  }
+  template <class Vector>
+  static RUY_LIKE_ALWAYS_INLINE void Store(const Vector& low,
+                                           const Vector& high, int at,
+                                           uint8_t* step) {
+    __builtin_memcpy(step + at, &low, sizeof(low));
+    __builtin_memcpy(step + 64 + at, &high, sizeof(high));
+  }
+};
 
-inline void MakeCodesSigned(const uint8_t* codes, ptrdiff_t steps,
-                            uint8_t* widened) {
-  for (ptrdiff_t i = 0; i < steps * 128; ++i) widened[i] = codes[i] ^ 0x80;
-}
-
-// Widen() or, of 8 bits, MakeSigned() for each panel.
-typedef void WidenNibblesFn(const uint8_t* codes, ptrdiff_t steps,
-                            const uint8_t* shifts, uint8_t* widened);
-typedef void MakeSignedFn(const uint8_t* codes, ptrdiff_t steps,
-                          uint8_t* widened);
-
-template <MakeSignedFn* kMakeSigned>
+template <class Order = HalvesApart>
 static void PackSignedCodes(const PackArgs* args) {
-  kMakeSigned(static_cast<const uint8_t*>(args->src),
-              (args->width + kGroupPanelRows - 1) / kGroupPanelRows *
-                  (args->padded_depth / kGroupStepDepth),
-              static_cast<uint8_t*>(args->dst));
+  Order::MakeSigned(static_cast<const uint8_t*>(args->src),
+                    (args->width + kGroupPanelRows - 1) / kGroupPanelRows *
+                        (args->padded_depth / kGroupStepDepth),
+                    static_cast<uint8_t*>(args->dst));
 }
 
-template <WidenNibblesFn* kWiden>
+template <class Order = HalvesApart>
 static void PackNibbles(const PackArgs* args) {
   const GroupSizes sizes = args->groups->sizes;
   const ptrdiff_t panels =
@@ -67,7 +70,8 @@ static void PackNibbles(const PackArgs* args) {
   uint8_t* to = static_cast<uint8_t*>(args->dst);
   const uint8_t* zeros = args->groups->zeros;
   if (zeros == nullptr) {
-    kWiden(codes, panels * (args->padded_depth / kGroupStepDepth), nullptr, to);
+    Order::WidenNibbles(codes, panels * (args->padded_depth / kGroupStepDepth),
+                        nullptr, to);
     return;
   }
   for (ptrdiff_t i = 0; i < panels * sizes.groups; ++i) {
@@ -78,23 +82,12 @@ static void PackNibbles(const PackArgs* args) {
     for (int row = 0; row < kGroupPanelRows; ++row) {
       shifts[row] = kGroupShiftedZero - zeros[row];
     }
-    kWiden(codes, steps, shifts, to);
+    Order::WidenNibbles(codes, steps, shifts, to);
     codes += steps * 4 * kGroupPanelRows;
     to += steps * 8 * kGroupPanelRows;
     zeros += kGroupPanelRows;
   }
 }
-
-// The order of widened codes: four values of all rows, then their next four.
-struct HalvesApart {
-  template <class Vector>
-  static RUY_LIKE_ALWAYS_INLINE void Store(const Vector& low,
-                                           const Vector& high, int at,
-                                           uint8_t* step) {
-    __builtin_memcpy(step + at, &low, sizeof(low));
-    __builtin_memcpy(step + 64 + at, &high, sizeof(high));
-  }
-};
 
 // Steps of panels whose values a table has, by Codes (group_sums.h) of halves.
 template <class Codes, class Order = HalvesApart>

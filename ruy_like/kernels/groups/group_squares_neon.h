@@ -150,40 +150,38 @@ struct NeonRowPairs {
     vst1q_u8(step + 2 * at, vreinterpretq_u8_u32(vzip1q_u32(low, high)));
     vst1q_u8(step + 2 * at + 16, vreinterpretq_u8_u32(vzip2q_u32(low, high)));
   }
+  static void WidenNibbles(const uint8_t* codes, ptrdiff_t steps,
+                           const uint8_t* shifts, uint8_t* widened) {
+    uint8_t shift[4 * kGroupPanelRows] = {};
+    if (shifts != nullptr) {
+      for (int i = 0; i < 4 * kGroupPanelRows; ++i) shift[i] = shifts[i / 4];
+    }
+    for (ptrdiff_t step = 0; step < steps; ++step) {
+      RUY_LIKE_UNROLL
+      for (int i = 0; i < 64; i += 16) {
+        const uint8x16_t both = vld1q_u8(codes + i);
+        const uint8x16_t added = vld1q_u8(shift + i);
+        Store(vaddq_u8(vandq_u8(both, vdupq_n_u8(15)), added),
+              vaddq_u8(vshrq_n_u8(both, 4), added), i, widened);
+      }
+      codes += 64;
+      widened += 128;
+    }
+  }
+  static void MakeSigned(const uint8_t* codes, ptrdiff_t steps,
+                         uint8_t* widened) {
+    typedef NeonFlippedBytes<NeonDotBase> Codes;
+    for (ptrdiff_t step = 0; step < steps; ++step) {
+      RUY_LIKE_UNROLL
+      for (int i = 0; i < 64; i += 16) {
+        Store(Codes::LoadWeights(codes + i), Codes::LoadWeights(codes + 64 + i),
+              i, widened);
+      }
+      codes += 128;
+      widened += 128;
+    }
+  }
 };
-
-static void WidenNibblesOfRowPairs(const uint8_t* codes, ptrdiff_t steps,
-                                   const uint8_t* shifts, uint8_t* widened) {
-  uint8_t shift[4 * kGroupPanelRows] = {};
-  if (shifts != nullptr) {
-    for (int i = 0; i < 4 * kGroupPanelRows; ++i) shift[i] = shifts[i / 4];
-  }
-  for (ptrdiff_t step = 0; step < steps; ++step) {
-    RUY_LIKE_UNROLL
-    for (int i = 0; i < 64; i += 16) {
-      const uint8x16_t both = vld1q_u8(codes + i);
-      const uint8x16_t added = vld1q_u8(shift + i);
-      NeonRowPairs::Store(vaddq_u8(vandq_u8(both, vdupq_n_u8(15)), added),
-                          vaddq_u8(vshrq_n_u8(both, 4), added), i, widened);
-    }
-    codes += 64;
-    widened += 128;
-  }
-}
-
-static void MakeRowPairsSigned(const uint8_t* codes, ptrdiff_t steps,
-                               uint8_t* widened) {
-  typedef NeonFlippedBytes<NeonDotBase> Codes;
-  for (ptrdiff_t step = 0; step < steps; ++step) {
-    RUY_LIKE_UNROLL
-    for (int i = 0; i < 64; i += 16) {
-      NeonRowPairs::Store(Codes::LoadWeights(codes + i),
-                          Codes::LoadWeights(codes + 64 + i), i, widened);
-    }
-    codes += 128;
-    widened += 128;
-  }
-}
 
 }  // namespace
 }  // namespace ruy_like::kernels

@@ -142,9 +142,11 @@ struct NarrowDotsKernel {
   }
   // The same of a single column in place, of the type that the operation reads.
   // Packing one took 401 of 5576 instructions for a lhs of 64 x 256 (SDOT).
-  static constexpr Kernel ColumnEntry(const char* name) {
+  static constexpr Kernel ColumnEntry(const char* name,
+                                      int dot_width = Op::kStep) {
     Kernel kernel =
         Op::kIsFloat ? AnyOrderEntry(name) : Entry(name, Family::k8x8, nullptr);
+    kernel.lhs.dot_width = dot_width;  // only for the name
     kernel.rhs = {Op::kRhsScalar, /*in_place=*/true, 0, 0, 0};
     kernel.tile_rows = kernel.row_granularity = kDotRows;
     kernel.tile_cols = kernel.max_cols = 1;
