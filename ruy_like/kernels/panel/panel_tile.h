@@ -110,44 +110,33 @@ RUY_LIKE_ALWAYS_INLINE void EndTile(
 }
 
 // A tile's lhs panels along depth, by one pointer or by one to each.
-template <bool kPointers, int kVectors>
+template <bool kEach, int kVectors>
 class LhsPanels {
  public:
   explicit RUY_LIKE_ALWAYS_INLINE LhsPanels(const TileArgs& args)
-      : first_(static_cast<const char*>(args.lhs)),
-        stride_(args.lhs_stride_bytes) {}
-  RUY_LIKE_ALWAYS_INLINE const void* Panel(int v) const {
-    return first_ + v * stride_;
-  }
-  RUY_LIKE_ALWAYS_INLINE void Advance(ptrdiff_t bytes) { first_ += bytes; }
-
- private:
-  const char* first_;
-  const ptrdiff_t stride_;
-};
-template <int kVectors>
-class LhsPanels<true, kVectors> {
- public:
-  explicit RUY_LIKE_ALWAYS_INLINE LhsPanels(const TileArgs& args) {
+      : stride_(args.lhs_stride_bytes) {
     RUY_LIKE_UNROLL
-    for (int v = 0; v < kVectors; ++v) {
-      panels_[v] =
-          static_cast<const char*>(args.lhs) + v * args.lhs_stride_bytes;
+    for (int v = 0; v < kPointers; ++v) {
+      panels_[v] = static_cast<const char*>(args.lhs) + v * stride_;
     }
   }
-  RUY_LIKE_ALWAYS_INLINE const void* Panel(int v) const { return panels_[v]; }
+  RUY_LIKE_ALWAYS_INLINE const void* Panel(int v) const {
+    return kEach ? panels_[v % kPointers] : panels_[0] + v * stride_;
+  }
   RUY_LIKE_ALWAYS_INLINE void Advance(ptrdiff_t bytes) {
     RUY_LIKE_UNROLL
-    for (int v = 0; v < kVectors; ++v) {
+    for (int v = 0; v < kPointers; ++v) {
       panels_[v] += bytes;
       // Without the barrier GCC computes each from its start and a common
       // offset.
-      asm("" : "+r"(panels_[v]));
+      if constexpr (kEach) asm("" : "+r"(panels_[v]));
     }
   }
 
  private:
-  const char* panels_[kVectors];
+  static constexpr int kPointers = kEach ? kVectors : 1;
+  const char* panels_[kPointers];
+  const ptrdiff_t stride_;
 };
 
 template <class Op>
