@@ -22,9 +22,7 @@ struct BFloat16PairsOp : WithHalves<FloatOp<Simd512>> {
   typedef int16_t Rhs;
   typedef __m512i LhsVector;
   typedef __m512i RhsVector;
-  static constexpr int kDotWidth = 2;
-  static constexpr int kStepDepth = 2;
-  static constexpr int kDepthMultiple = 2;
+  static constexpr int kDotWidth = 2, kStepDepth = 2, kDepthMultiple = 2;
 
   static RUY_LIKE_ALWAYS_INLINE __m512i LoadLhs(const int16_t* p) {
     return Simd512::LoadAligned(reinterpret_cast<const int32_t*>(p));

@@ -20,9 +20,7 @@ namespace {
 struct BFloat16SquaresOp : FloatOp<SimdNeon> {
   typedef int16_t Lhs;  // a BFloat16's bits
   typedef int16_t Rhs;
-  static constexpr int kDotWidth = 4;
-  static constexpr int kStepDepth = 4;
-  static constexpr int kDepthMultiple = 4;
+  static constexpr int kDotWidth = 4, kStepDepth = 4, kDepthMultiple = 4;
   static constexpr TileKind kTileKind = TileKind::kOwn;
   template <class RhsSource, int kVectors, int kCols>
   using Tile = SquaresTile<BFloat16SquaresOp, RhsSource, kVectors, kCols>;

@@ -55,9 +55,7 @@ struct FloatOp : BroadcastOp {
   static constexpr bool kFinishesTiles = true;
   static constexpr ValueRange kLhsRange = ValueRange::kFull;
   static constexpr ValueRange kRhsRange = ValueRange::kFull;
-  static constexpr int kDotWidth = 1;
-  static constexpr int kStepDepth = 1;
-  static constexpr int kDepthMultiple = 1;
+  static constexpr int kDotWidth = 1, kStepDepth = 1, kDepthMultiple = 1;
   static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const float* p) {
     return V::LoadAligned(p);
   }
@@ -80,8 +78,7 @@ struct WidenedLhsOp : Base {
   typedef typename Base::Simd Simd;
   typedef int16_t Lhs;  // a 16-bit float's bits
   static constexpr int kSubSteps = kLhs == Scalar::kBF16 ? 2 : 1;
-  static constexpr int kStepDepth = kSubSteps;
-  static constexpr int kDepthMultiple = kSubSteps;
+  static constexpr int kStepDepth = kSubSteps, kDepthMultiple = kSubSteps;
   static RUY_LIKE_ALWAYS_INLINE typename Base::Vector LoadLhs(
       const int16_t* p, int sub_step = 0) {
     if constexpr (kLhs == Scalar::kBF16) {
@@ -107,15 +104,19 @@ struct WidenedLhsOp : Base {
 };
 
 // Base of the integer operations: 32 bits of a rhs column against
-// vectors of the lhs's dots.
-template <class V>
+// vectors of the lhs's dots, kDot elements a step.
+template <class V, typename LhsType, typename RhsType, int kDot>
 struct IntOp : BroadcastOp {
   typedef V Simd;
+  typedef LhsType Lhs;
+  typedef RhsType Rhs;
   typedef int32_t Accum;
   typedef typename V::Int Vector;
   typedef Vector LhsVector;
   typedef Vector RhsVector;
   typedef IntPanelEpilogue<V> Epilogue;
+  static constexpr int kDotWidth = kDot, kStepDepth = kDot;
+  static constexpr int kDepthMultiple = kDot;
   static constexpr ValueRange kLhsRange = ValueRange::kFull;
   static constexpr ValueRange kRhsRange = ValueRange::kFull;
   static RUY_LIKE_ALWAYS_INLINE Vector LoadRhs(const void* p,
@@ -152,13 +153,8 @@ struct MaddDot {
 // int8 times uint8 (on Arm int8), four elements a step. Dot::Quads(acc, rhs,
 // lhs) must not saturate.
 template <class V, class Dot, typename RhsType = uint8_t>
-struct QuadsOp : IntOp<V> {
-  typedef int8_t Lhs;
-  typedef RhsType Rhs;
+struct QuadsOp : IntOp<V, int8_t, RhsType, 4> {
   typedef typename V::Int Vector;
-  static constexpr int kDotWidth = 4;
-  static constexpr int kStepDepth = 4;
-  static constexpr int kDepthMultiple = 4;
   static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const int8_t* p) {
     return V::LoadAligned(reinterpret_cast<const int32_t*>(p));
   }
@@ -186,9 +182,8 @@ struct Int7QuadsOp : QuadsOp<V, Dot> {
 //
 // Dot::TwoQuads(acc, u8, s8, u8, s8) does that.
 template <class V, class Dot>
-struct Int7TwoQuadsOp : IntOp<V> {
-  typedef int8_t Lhs;
-  typedef uint8_t Rhs;
+struct Int7TwoQuadsOp : IntOp<V, int8_t, uint8_t, 4> {
+  typedef IntOp<V, int8_t, uint8_t, 4> Base;
   typedef typename V::Int Vector;
   struct LhsVector {
     Vector first, second;
@@ -196,18 +191,16 @@ struct Int7TwoQuadsOp : IntOp<V> {
   typedef LhsVector RhsVector;
   static constexpr ValueRange kLhsRange = ValueRange::kInt7;
   static constexpr ValueRange kRhsRange = ValueRange::kInt7;
-  static constexpr int kDotWidth = 4;
-  static constexpr int kStepDepth = 8;
-  static constexpr int kDepthMultiple = 8;
+  static constexpr int kStepDepth = 8, kDepthMultiple = 8;
   static RUY_LIKE_ALWAYS_INLINE LhsVector LoadLhs(const int8_t* p) {
-    return {V::LoadAligned(reinterpret_cast<const int32_t*>(p)),
-            V::LoadAligned(
-                reinterpret_cast<const int32_t*>(p + kDotWidth * V::kLanes))};
+    return {
+        V::LoadAligned(reinterpret_cast<const int32_t*>(p)),
+        V::LoadAligned(reinterpret_cast<const int32_t*>(p + 4 * V::kLanes))};
   }
   static RUY_LIKE_ALWAYS_INLINE RhsVector LoadRhs(const void* p,
                                                   ptrdiff_t dot_bytes) {
-    return {IntOp<V>::LoadRhs(p),
-            IntOp<V>::LoadRhs(static_cast<const char*>(p) + dot_bytes)};
+    return {Base::LoadRhs(p),
+            Base::LoadRhs(static_cast<const char*>(p) + dot_bytes)};
   }
   static RUY_LIKE_ALWAYS_INLINE Vector MultiplyAdd(Vector acc,
                                                    const LhsVector& lhs,
@@ -219,13 +212,8 @@ struct Int7TwoQuadsOp : IntOp<V> {
 // int8 or int16 times int16, two elements a step. An int8 lhs is widened by the
 // load: packed weights stay as small as they are, and a load is needed anyway.
 template <class V, class Dot, typename LhsType>
-struct PairsOp : IntOp<V> {
-  typedef LhsType Lhs;
-  typedef int16_t Rhs;
+struct PairsOp : IntOp<V, LhsType, int16_t, 2> {
   typedef typename V::Int Vector;
-  static constexpr int kDotWidth = 2;
-  static constexpr int kStepDepth = 2;
-  static constexpr int kDepthMultiple = 2;
   static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const int8_t* p) {
     return V::LoadTo16(p);
   }

@@ -21,15 +21,10 @@ namespace {
 
 // Base of NEON's integer operations: kDepth elements a step.
 template <typename Element, int kDepth>
-struct NeonIntOp : IntOp<SimdNeon> {
-  typedef Element Lhs;
-  typedef Element Rhs;
+struct NeonIntOp : IntOp<SimdNeon, Element, Element, kDepth> {
   typedef NeonIntEpilogue Epilogue;
   static constexpr bool kFinishesTiles = true;
   static constexpr bool kPointsToLhsPanels = !RUY_LIKE_NEON_64;
-  static constexpr int kDotWidth = kDepth;
-  static constexpr int kStepDepth = kDepth;
-  static constexpr int kDepthMultiple = kDepth;
 };
 
 // float times float.

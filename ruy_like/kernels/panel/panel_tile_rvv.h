@@ -88,19 +88,15 @@ RUY_LIKE_NOINLINE void MultiplyPanels(const TileArgs& args, size_t panels) {
 
 // 8 or 16 bits times 8 or 16 bits, two elements a step.
 template <class V, typename LhsType, typename RhsType>
-struct RvvOp : IntOp<V> {
-  typedef LhsType Lhs;
-  typedef RhsType Rhs;
+struct RvvOp : IntOp<V, LhsType, RhsType, 1> {
   static constexpr TileKind kTileKind = TileKind::kOwn;
   static constexpr int kSinglePanelWidth = 1;
-  static constexpr int kDotWidth = 1;
-  static constexpr int kStepDepth = 2;
-  static constexpr int kDepthMultiple = 2;
+  static constexpr int kStepDepth = 2, kDepthMultiple = 2;
 
   template <class RhsSource, int kVectors, int kCols>
   struct Tile {
     static void Run(const TileArgs& args) {
-      MultiplyPanels<kCols, Lhs, Rhs>(args, kVectors);
+      MultiplyPanels<kCols, LhsType, RhsType>(args, kVectors);
     }
   };
 };
