@@ -26,6 +26,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <type_traits>
+
 #include "ruy_like/scalar.h"
 #include "ruy_like/simd/loops.h"
 
@@ -102,51 +104,41 @@ struct NarrowPairsOp : NarrowIntegers<V> {
   }
 };
 
-// Members of all operations on floats.
-template <class V>
-struct NarrowFloats {
+// Floats, or 16-bit floats that are widened, by floats.
+template <class V, Scalar kLhs>
+struct NarrowFloatsOp {
   typedef V Simd;
   typedef typename V::Float Vector;
+  typedef std::conditional_t<kLhs == Scalar::kF32, float, uint16_t> Lhs;
   typedef float Rhs;
   typedef float Accum;
   static constexpr bool kIsFloat = true;
   static constexpr bool kFlips = false;
   static constexpr bool kSumsIn16 = false;
+  static constexpr Scalar kLhsScalar = kLhs;
   static constexpr Scalar kRhsScalar = Scalar::kF32;
   static constexpr int kStep = V::kLanes;
+  static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const Lhs* p) {
+    if constexpr (kLhs == Scalar::kF32) {
+      return V::LoadVector(p);
+    } else {
+      return V::template LoadWidened<kLhs>(p);
+    }
+  }
+  // Of floats n may be all.
+  static RUY_LIKE_ALWAYS_INLINE Vector LoadFirstLhs(const Lhs* p, int n) {
+    if constexpr (kLhs == Scalar::kF32) {
+      return V::LoadMasked(p, V::FirstLanes(n));
+    } else {
+      return V::template Widen<kLhs>(V::LoadFirstOfHalf(p, 2 * n));
+    }
+  }
   static RUY_LIKE_ALWAYS_INLINE Vector LoadRhs(const void* p) {
     return V::LoadVector(static_cast<const float*>(p));
   }
   static RUY_LIKE_ALWAYS_INLINE Vector MultiplyAdd(Vector acc, Vector lhs,
                                                    Vector rhs) {
     return V::MulAddFloat(lhs, rhs, acc);
-  }
-};
-
-// Floats, or 16-bit floats that are widened, by floats.
-template <class V, Scalar kLhs>
-struct NarrowFloatsOp : NarrowFloats<V> {
-  typedef typename V::Float Vector;
-  typedef uint16_t Lhs;
-  static constexpr Scalar kLhsScalar = kLhs;
-  static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const Lhs* p) {
-    return V::template LoadWidened<kLhs>(p);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Vector LoadFirstLhs(const Lhs* p, int n) {
-    return V::template Widen<kLhs>(V::LoadFirstOfHalf(p, 2 * n));
-  }
-};
-template <class V>
-struct NarrowFloatsOp<V, Scalar::kF32> : NarrowFloats<V> {
-  typedef typename V::Float Vector;
-  typedef float Lhs;
-  static constexpr Scalar kLhsScalar = Scalar::kF32;
-  static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const Lhs* p) {
-    return V::LoadVector(p);
-  }
-  // Here n may be all.
-  static RUY_LIKE_ALWAYS_INLINE Vector LoadFirstLhs(const Lhs* p, int n) {
-    return V::LoadMasked(p, V::FirstLanes(n));
   }
 };
 
