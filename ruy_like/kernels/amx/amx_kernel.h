@@ -43,16 +43,6 @@ enum class EpilogueRoute {
   kFloats          // whole blocks; the others as squares
 };
 
-// A block of dst whose epilogue is not done; none if cols is 0.
-struct Block {
-  BlockShape shape;
-  int rows, cols;
-  ptrdiff_t row0, col0;  // in the call
-  int range_row;         // row0 in the range of rows
-  int slice;             // kBytesByVector: index into vector_scales
-  int32_t* accumulators;
-};
-
 // The state of a call, on its stack, nearly all of it in L1.
 struct CallState {
   const KernelArgs* args;
@@ -187,22 +177,10 @@ inline void SetRowBias(const EpilogueArgs& e, ptrdiff_t row0, int rows,
   }
 }
 
-inline Squares SquaresOf(const Block& block, const CallState& s) {
-  return {&s.epilogue,
-          block.accumulators,
-          RowsOf(block.shape),
-          block.rows,
-          block.cols,
-          block.row0,
-          block.col0,
-          0,
-          0};
-}
-
 // Repeats units with uncertain lanes, exactly.
 RUY_LIKE_NOINLINE void RepairUnits(const Block& block, const CallState& s) {
   const UnitWalk& walk = kUnitWalks[static_cast<int>(block.shape)][s.row_major];
-  const Squares squares = SquaresOf(block, s);
+  const Squares squares = {&s.epilogue, block, 0, 0};
   for (int unit = 0; unit < kUnits; ++unit) {
     if (s.sure[unit] == 0xffff) continue;
     const int acc = VectorAt(walk, 4 * unit);
@@ -244,7 +222,7 @@ RUY_LIKE_NOINLINE void FinishBlock(const Block& block, CallState* s) {
   }
   if (s->route == EpilogueRoute::kSquares ||
       s->route == EpilogueRoute::kFloats) {
-    Squares squares = SquaresOf(block, *s);
+    Squares squares = {&s->epilogue, block, 0, 0};
     FinishSquares(&squares);
     return;
   }
@@ -269,7 +247,7 @@ void RunBlock(const BlockOperands& operands, const Block& block, CallState* s) {
                                           FloatUnitsOf(due, *s));
     }
   } else if (kIsFloat || due.cols == 0 || s->route == EpilogueRoute::kSquares) {
-    Squares squares = SquaresOf(due, *s);
+    Squares squares = {&s->epilogue, due, 0, 0};
     RunTileSteps<kElements, NoUnits>(block.shape, operands, &squares);
     FinishSquares(&squares);
   } else if constexpr (!kIsFloat) {

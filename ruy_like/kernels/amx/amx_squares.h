@@ -12,6 +12,7 @@
 
 #include <type_traits>
 
+#include "ruy_like/kernels/amx/amx_tile.h"
 #include "ruy_like/kernels/epilogue/epilogue.h"
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/simd/loops.h"
@@ -20,32 +21,39 @@
 namespace ruy_like::kernels {
 namespace {
 
+// A block of dst whose epilogue is not done; none if cols is 0.
+struct Block {
+  BlockShape shape;
+  int rows, cols;
+  ptrdiff_t row0, col0;   // in the call
+  int range_row;          // row0 in the range of rows
+  int slice;              // of the columns' multipliers
+  int32_t* accumulators;  // column-major; the bits of floats for Output::kFloat
+};
+
 // The squares of a block that are not stored yet, in order of rows, then
 // columns.
 struct Squares {
   const EpilogueArgs* epilogue;  // with neither integer bias nor sums
-  int32_t* acc;                  // column-major, `acc_rows` apart; the bits of
-                                 // floats, for Output::kFloat
-  int acc_rows;
-  int rows, cols;        // 0 columns: nothing is left
-  ptrdiff_t row0, col0;  // of the block, in the call
-  int row, col;          // of the next square, in the block
+  Block block;                   // 0 columns: nothing is left
+  int row, col;                  // of the next square, in the block
 };
 
 // Up to 16 rows x `cols` columns of the block from (row, col) on; less, or
 // nothing, where the block ends.
 RUY_LIKE_NOINLINE void StorePart(const Squares& s, int row, int col, int cols) {
   constexpr int kLanes = Simd512::kLanes;
-  if (row >= s.rows || col >= s.cols) return;
+  const Block& b = s.block;
+  if (row >= b.rows || col >= b.cols) return;
   const auto store = [&](auto* acc) {
     const SpilledTile<std::remove_pointer_t<decltype(acc)>> block = {
-        acc, s.acc_rows, s.rows, s.cols, s.row0, s.col0};
+        acc, RowsOf(b.shape), b.rows, b.cols, b.row0, b.col0};
     StoreTile<Simd512>(block.Part(row, col, kLanes, cols), *s.epilogue);
   };
   if (s.epilogue->output == Output::kFloat) {
-    store(reinterpret_cast<float*>(s.acc));
+    store(reinterpret_cast<float*>(b.accumulators));
   } else {
-    store(s.acc);
+    store(b.accumulators);
   }
 }
 
@@ -53,14 +61,14 @@ inline void RunSquare(Squares* s) {
   constexpr int kLanes = Simd512::kLanes;
   StorePart(*s, s->row, s->col, kLanes);
   s->row += kLanes;
-  if (s->row < s->rows) return;
+  if (s->row < s->block.rows) return;
   s->row = 0;
   s->col += kLanes;
-  if (s->col >= s->cols) s->cols = 0;
+  if (s->col >= s->block.cols) s->block.cols = 0;
 }
 
 inline void FinishSquares(Squares* s) {
-  while (s->cols != 0) RunSquare(s);
+  while (s->block.cols != 0) RunSquare(s);
 }
 
 // For amx_block.h, in place of ByteUnits: one square after each step.
@@ -70,7 +78,7 @@ class NoUnits {
   explicit RUY_LIKE_ALWAYS_INLINE NoUnits(Squares* squares)
       : squares_(squares) {}
   RUY_LIKE_ALWAYS_INLINE void EndStep() {
-    if (squares_->cols != 0) RunSquare(squares_);
+    if (squares_->block.cols != 0) RunSquare(squares_);
   }
 
  private:
