@@ -12,6 +12,7 @@
 #include "ruy_like/kernels/amx/amx_tile.h"
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/simd/loops.h"
+#include "ruy_like/simd/simd_avx512.h"
 #include "ruy_like/simd/x86_intrinsics.h"
 
 namespace ruy_like::kernels {
@@ -79,18 +80,14 @@ inline RhsSlice MakeRhsSlice(const KernelArgs& args, RhsKind kind,
   return s;
 }
 
-RUY_LIKE_ALWAYS_INLINE __mmask64 TailMask(ptrdiff_t depth) {
-  return (uint64_t{1} << depth % kStepBytes) - 1;
-}
-
 // Copies the bytes after the last whole step, at least one, to `tail` (32 x 64
 // bytes).
 inline void CopyTail(ptrdiff_t depth, char* tail, RhsSlice* s) {
-  const __mmask64 mask = TailMask(depth);
+  const int left = static_cast<int>(depth % kStepBytes);
   for (int c = 0; c < s->cols; ++c) {
     _mm512_store_si512(
         tail + c * kStepBytes,
-        _mm512_maskz_loadu_epi8(mask, ColumnAddress(*s, c, s->steps)));
+        Simd512::LoadFirst(ColumnAddress(*s, c, s->steps), left));
   }
   s->tail = tail;
 }
@@ -108,7 +105,7 @@ int32_t ColumnSum(const char* column, ptrdiff_t depth) {
   for (; k + kStepBytes <= depth; k += kStepBytes) {
     add(_mm512_loadu_si512(column + k));
   }
-  add(_mm512_maskz_loadu_epi8(TailMask(depth), column + k));
+  add(Simd512::LoadFirst(column + k, static_cast<int>(depth - k)));
   return _mm512_reduce_add_epi32(sum);
 }
 

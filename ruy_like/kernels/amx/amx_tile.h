@@ -132,23 +132,17 @@ struct Tiles {
   // B, A, C.
   template <TileElements kElements, int kC, int kA, int kB>
   static RUY_LIKE_ALWAYS_INLINE void Multiply() {
-    if constexpr (kElements == TileElements::kS8S8) {
-      asm volatile("tdpbssd %%tmm%c2, %%tmm%c1, %%tmm%c0"
-                   :
-                   : "i"(kC), "i"(kA), "i"(kB));
-    } else if constexpr (kElements == TileElements::kU8S8) {
-      asm volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0"
-                   :
-                   : "i"(kC), "i"(kA), "i"(kB));
-    } else if constexpr (kElements == TileElements::kS8U8) {
-      asm volatile("tdpbsud %%tmm%c2, %%tmm%c1, %%tmm%c0"
-                   :
-                   : "i"(kC), "i"(kA), "i"(kB));
-    } else {
-      asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0"
-                   :
-                   : "i"(kC), "i"(kA), "i"(kB));
-    }
+#define RUY_LIKE_PRODUCT(kType, instruction)                 \
+  if constexpr (kElements == TileElements::kType) {          \
+    asm volatile(instruction " %%tmm%c2, %%tmm%c1, %%tmm%c0" \
+                 :                                           \
+                 : "i"(kC), "i"(kA), "i"(kB));               \
+  }
+    RUY_LIKE_PRODUCT(kS8S8, "tdpbssd")
+    RUY_LIKE_PRODUCT(kU8S8, "tdpbusd")
+    RUY_LIKE_PRODUCT(kS8U8, "tdpbsud")
+    RUY_LIKE_PRODUCT(kBF16, "tdpbf16ps")
+#undef RUY_LIKE_PRODUCT
   }
 };
 
