@@ -30,29 +30,9 @@ namespace {
   RUY_LIKE_ALWAYS_INLINE type vzip2q_##suffix(type a, type b) { \
     return vzipq_##suffix(a, b).val[1];                         \
   }
-RUY_LIKE_NEON_PAIR(int8x16_t, s8)
 RUY_LIKE_NEON_PAIR(uint8x16_t, u8)
-RUY_LIKE_NEON_PAIR(int16x8_t, s16)
 RUY_LIKE_NEON_PAIR(uint16x8_t, u16)
-RUY_LIKE_NEON_PAIR(int32x4_t, s32)
-RUY_LIKE_NEON_PAIR(uint32x4_t, u32)
 #undef RUY_LIKE_NEON_PAIR
-#define RUY_LIKE_NEON_PAIR(type, suffix)                                    \
-  RUY_LIKE_ALWAYS_INLINE type vzip1q_##suffix(type a, type b) {             \
-    return vcombine_##suffix(vget_low_##suffix(a), vget_low_##suffix(b));   \
-  }                                                                         \
-  RUY_LIKE_ALWAYS_INLINE type vzip2q_##suffix(type a, type b) {             \
-    return vcombine_##suffix(vget_high_##suffix(a), vget_high_##suffix(b)); \
-  }
-RUY_LIKE_NEON_PAIR(int64x2_t, s64)
-RUY_LIKE_NEON_PAIR(uint64x2_t, u64)
-#undef RUY_LIKE_NEON_PAIR
-RUY_LIKE_ALWAYS_INLINE uint16x8_t vuzp1q_u16(uint16x8_t a, uint16x8_t b) {
-  return vuzpq_u16(a, b).val[0];
-}
-RUY_LIKE_ALWAYS_INLINE uint16x8_t vuzp2q_u16(uint16x8_t a, uint16x8_t b) {
-  return vuzpq_u16(a, b).val[1];
-}
 // Bytes of a table of 16; 0 where the index is beyond it.
 RUY_LIKE_ALWAYS_INLINE uint8x16_t vqtbl1q_u8(uint8x16_t table,
                                              uint8x16_t index) {

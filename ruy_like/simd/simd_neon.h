@@ -70,10 +70,14 @@ struct SimdNeon : SimdVectors<SimdNeon, int32x4_t, float32x4_t> {
   static RUY_LIKE_ALWAYS_INLINE Int SaturateToInt16(Int a, Int b) {
     return vreinterpretq_s32_s16(vqmovn_high_s32(vqmovn_s32(a), b));
   }
-  static RUY_LIKE_ALWAYS_INLINE Int AddSaturated16(Int a, Int b) {
-    return vreinterpretq_s32_s16(
-        vqaddq_s16(vreinterpretq_s16_s32(a), vreinterpretq_s16_s32(b)));
+#define RUY_LIKE_NEON(Name, intrinsic, Elements)                 \
+  static RUY_LIKE_ALWAYS_INLINE Int Name(Int a, Int b) {         \
+    return As<Int>(intrinsic(As<Elements>(a), As<Elements>(b))); \
   }
+  RUY_LIKE_NEON(AddSaturated16, vqaddq_s16, int16x8_t)
+  RUY_LIKE_NEON(Min8, vminq_s8, int8x16_t)
+  RUY_LIKE_NEON(Max8, vmaxq_s8, int8x16_t)
+#undef RUY_LIKE_NEON
   using SimdVectors::ClampToBytes;
   static RUY_LIKE_ALWAYS_INLINE Int ClampToBytes(Int a, Int b, uint8_t low,
                                                  uint8_t high) {
@@ -85,14 +89,6 @@ struct SimdNeon : SimdVectors<SimdNeon, int32x4_t, float32x4_t> {
   static RUY_LIKE_ALWAYS_INLINE Int SaturateToInt8(Int a, Int b) {
     return vreinterpretq_s32_s8(vqmovn_high_s16(
         vqmovn_s16(vreinterpretq_s16_s32(a)), vreinterpretq_s16_s32(b)));
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Min8(Int a, Int b) {
-    return vreinterpretq_s32_s8(
-        vminq_s8(vreinterpretq_s8_s32(a), vreinterpretq_s8_s32(b)));
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Max8(Int a, Int b) {
-    return vreinterpretq_s32_s8(
-        vmaxq_s8(vreinterpretq_s8_s32(a), vreinterpretq_s8_s32(b)));
   }
 
   // ## Parts of vectors
@@ -114,10 +110,9 @@ struct SimdNeon : SimdVectors<SimdNeon, int32x4_t, float32x4_t> {
   }
   // The inverse: a becomes the even elements of both, b the odd ones.
   static RUY_LIKE_ALWAYS_INLINE void Unzip16(Int& a, Int& b) {
-    const uint16x8_t x = vreinterpretq_u16_s32(a);
-    const uint16x8_t y = vreinterpretq_u16_s32(b);
-    a = vreinterpretq_s32_u16(vuzp1q_u16(x, y));
-    b = vreinterpretq_s32_u16(vuzp2q_u16(x, y));
+    const Int16x8 x = As<Int16x8>(a), y = As<Int16x8>(b);
+    a = As<Int>(__builtin_shufflevector(x, y, 0, 2, 4, 6, 8, 10, 12, 14));
+    b = As<Int>(__builtin_shufflevector(x, y, 1, 3, 5, 7, 9, 11, 13, 15));
   }
 #if !RUY_LIKE_NEON_64
   // Exchanges a's upper and b's lower half, for which gcc 12 needs four moves.
@@ -125,6 +120,17 @@ struct SimdNeon : SimdVectors<SimdNeon, int32x4_t, float32x4_t> {
     __asm__("vswp %f0, %e1" : "+w"(a), "+w"(b));
   }
 #endif
+  // Bytes of two rows side by side, then these in units of kZip.
+  template <void (*kZip)(Int&, Int&)>
+  static RUY_LIKE_ALWAYS_INLINE void ZipRows(Int (&x)[4]) {
+    Zip8(x[0], x[1]);
+    Zip8(x[2], x[3]);
+    kZip(x[0], x[2]);
+    kZip(x[1], x[3]);
+    const Int second = x[2];
+    x[2] = x[1];
+    x[1] = second;
+  }
 
   // ## 16-bit lanes and bytes
   // Sums of neighbours, widened.

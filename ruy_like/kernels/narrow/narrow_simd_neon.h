@@ -52,8 +52,7 @@ struct NarrowSimdNeon : SimdNeon {
     return Load(padded);
   }
   static RUY_LIKE_ALWAYS_INLINE Int LoadFirstTo16(const int8_t* p, int n) {
-    return vreinterpretq_s32_s16(
-        vmovl_s8(vget_low_s8(vreinterpretq_s8_s32(LoadFirst(p, n)))));
+    return WidenBytes<0>(LoadFirst(p, n));
   }
   static RUY_LIKE_ALWAYS_INLINE Int LoadFirstTo16(const uint8_t* p, int n) {
     return vreinterpretq_s32_u16(
@@ -68,7 +67,7 @@ struct NarrowSimdNeon : SimdNeon {
   // From four elements of 16 rows of bytes: x[i] gets the first two of
   // rows 4i to 4i + 3, then their last two.
   static RUY_LIKE_ALWAYS_INLINE void InterleaveDepth(Int (&x)[4]) {
-    ZipDepth<Zip64>(x);
+    ZipRows<Zip64>(x);
   }
   // A column's elements of these positions, for all lanes.
   static RUY_LIKE_ALWAYS_INLINE Int SetDepth(int32_t elements) {
@@ -96,19 +95,6 @@ struct NarrowSimdNeon : SimdNeon {
     vst1q_f32(dst, vpaddq_f32(vpaddq_f32(a, b), vpaddq_f32(c, d)));
   }
 
- protected:
-  // Bytes of two depth positions side by side, then these in units of kZip.
-  template <void (*kZip)(Int&, Int&)>
-  static RUY_LIKE_ALWAYS_INLINE void ZipDepth(Int (&x)[4]) {
-    Zip8(x[0], x[1]);
-    Zip8(x[2], x[3]);
-    kZip(x[0], x[2]);
-    kZip(x[1], x[3]);
-    const Int second = x[2];
-    x[2] = x[1];
-    x[1] = second;
-  }
-
  private:
   template <int kBytes>
   static RUY_LIKE_ALWAYS_INLINE void CopyAndAdvance(uint8_t** dst,
@@ -126,7 +112,7 @@ struct NarrowSimdNeonDot : NarrowSimdNeon {
   static RUY_LIKE_ALWAYS_INLINE void HoldInRegister(Vector&) {}
   // x[i] gets all four elements of row 4i, then of row 4i + 1, ...
   static RUY_LIKE_ALWAYS_INLINE void InterleaveDepth(Int (&x)[4]) {
-    ZipDepth<Zip16>(x);
+    ZipRows<Zip16>(x);
   }
   static RUY_LIKE_ALWAYS_INLINE Int SetDepth(int32_t elements) {
     return Set(elements);

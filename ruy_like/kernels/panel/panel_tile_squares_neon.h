@@ -33,31 +33,6 @@
 namespace ruy_like::kernels {
 namespace {
 
-RUY_LIKE_ALWAYS_INLINE int32x4_t Zip1(int32x4_t a, int32x4_t b) {
-  return vzip1q_s32(a, b);
-}
-RUY_LIKE_ALWAYS_INLINE int32x4_t Zip2(int32x4_t a, int32x4_t b) {
-  return vzip2q_s32(a, b);
-}
-RUY_LIKE_ALWAYS_INLINE int32x4_t Unzip1(int32x4_t a, int32x4_t b) {
-  return vuzp1q_s32(a, b);
-}
-RUY_LIKE_ALWAYS_INLINE int32x4_t Unzip2(int32x4_t a, int32x4_t b) {
-  return vuzp2q_s32(a, b);
-}
-RUY_LIKE_ALWAYS_INLINE float32x4_t Zip1(float32x4_t a, float32x4_t b) {
-  return vzip1q_f32(a, b);
-}
-RUY_LIKE_ALWAYS_INLINE float32x4_t Zip2(float32x4_t a, float32x4_t b) {
-  return vzip2q_f32(a, b);
-}
-RUY_LIKE_ALWAYS_INLINE float32x4_t Unzip1(float32x4_t a, float32x4_t b) {
-  return vuzp1q_f32(a, b);
-}
-RUY_LIKE_ALWAYS_INLINE float32x4_t Unzip2(float32x4_t a, float32x4_t b) {
-  return vuzp2q_f32(a, b);
-}
-
 // Op::LoadPair() loads an Op::Pair, eight bytes of two rows or columns, and
 // Op::MultiplyPairs(square, lhs, rhs) multiplies.
 template <class Op, class RhsSource, int kVectors, int kCols>
@@ -186,8 +161,9 @@ struct SquaresTile {
       const int odd = 2 * p + 1 < kCols ? 2 * p + 1 : 2 * p;
       RUY_LIKE_UNROLL
       for (int v = 0; v < kVectors; ++v) {
-        acc[p][v][0] = Zip1(columns[2 * p][v], columns[odd][v]);
-        acc[p][v][1] = Zip2(columns[2 * p][v], columns[odd][v]);
+        const Vector first = columns[2 * p][v], second = columns[odd][v];
+        acc[p][v][0] = __builtin_shufflevector(first, second, 0, 4, 1, 5);
+        acc[p][v][1] = __builtin_shufflevector(first, second, 2, 6, 3, 7);
       }
     }
   }
@@ -199,9 +175,10 @@ struct SquaresTile {
     for (int c = 0; c < kCols; ++c) {
       RUY_LIKE_UNROLL
       for (int v = 0; v < kVectors; ++v) {
-        const Vector(&squares)[2] = acc[c / 2][v];
-        columns[c][v] = c % 2 == 0 ? Unzip1(squares[0], squares[1])
-                                   : Unzip2(squares[0], squares[1]);
+        const Vector first = acc[c / 2][v][0], second = acc[c / 2][v][1];
+        columns[c][v] =
+            c % 2 == 0 ? __builtin_shufflevector(first, second, 0, 2, 4, 6)
+                       : __builtin_shufflevector(first, second, 1, 3, 5, 7);
       }
     }
     EndTile<Op>(args, columns);
