@@ -194,8 +194,8 @@ class PanelPacker {
       typename V::Reg all;
       RUY_LIKE_UNROLL
       for (int w = 0; w < kWidth; w += 4) {
-        all.v[w / 4] = vpaddq_s32(vpaddq_s32(total_[w], total_[w + 1]),
-                                  vpaddq_s32(total_[w + 2], total_[w + 3]));
+        all.v[w / 4] = SimdNeon::LaneSums(total_[w], total_[w + 1],
+                                          total_[w + 2], total_[w + 3]);
       }
       V::StoreSums(sums, columns, all);
     }

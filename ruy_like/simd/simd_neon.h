@@ -140,6 +140,10 @@ struct SimdNeon : SimdVectors<SimdNeon, int32x4_t, float32x4_t> {
   static RUY_LIKE_ALWAYS_INLINE Int SumWordPairs(Int x) {
     return vpaddlq_s16(vreinterpretq_s16_s32(x));
   }
+  // The sums of the lanes of four vectors.
+  static RUY_LIKE_ALWAYS_INLINE Int LaneSums(Int a, Int b, Int c, Int d) {
+    return vpaddq_s32(vpaddq_s32(a, b), vpaddq_s32(c, d));
+  }
   // Words of one half of the bytes.
   template <int kHalf>
   static RUY_LIKE_ALWAYS_INLINE Int WidenBytes(Int x) {

@@ -278,7 +278,7 @@ struct NarrowBytesTile {
   }
 
   static RUY_LIKE_ALWAYS_INLINE int32x4_t AddLanes(const int32x4_t (&a)[4]) {
-    return vpaddq_s32(vpaddq_s32(a[0], a[1]), vpaddq_s32(a[2], a[3]));
+    return SimdNeon::LaneSums(a[0], a[1], a[2], a[3]);
   }
   static RUY_LIKE_ALWAYS_INLINE void End(const TileArgs& args,
                                          const int32x4_t (&acc)[kCols][4],

@@ -88,7 +88,7 @@ struct NarrowSimdNeon : SimdNeon {
   // Writes the sums of the 32-bit lanes of four vectors.
   static RUY_LIKE_ALWAYS_INLINE void StoreLaneSums(int32_t* dst, Int a, Int b,
                                                    Int c, Int d) {
-    vst1q_s32(dst, vpaddq_s32(vpaddq_s32(a, b), vpaddq_s32(c, d)));
+    vst1q_s32(dst, LaneSums(a, b, c, d));
   }
   static RUY_LIKE_ALWAYS_INLINE void StoreLaneSums(float* dst, Float a, Float b,
                                                    Float c, Float d) {

@@ -91,17 +91,6 @@ RUY_LIKE_ALWAYS_INLINE void EndBytesTile(const TileArgs& args,
   }
 }
 
-// Each row's accumulator added up over its lanes.
-template <int kCols>
-RUY_LIKE_ALWAYS_INLINE void AddLanes(const int32x4_t (&acc)[kCols][4],
-                                     int32x4_t (&sums)[kCols][1]) {
-  RUY_LIKE_UNROLL
-  for (int c = 0; c < kCols; ++c) {
-    sums[c][0] = vpaddq_s32(vpaddq_s32(acc[c][0], acc[c][1]),
-                            vpaddq_s32(acc[c][2], acc[c][3]));
-  }
-}
-
 // Sums over the upper half of each 16 elements, of four rows or columns.
 template <bool kWanted_>
 struct UpperSums {
@@ -111,8 +100,8 @@ struct UpperSums {
     if constexpr (kWanted) sums[i] = vaddw_high_s8(sums[i], bytes);
   }
   RUY_LIKE_ALWAYS_INLINE int32x4_t Total() const {
-    return vpaddq_s32(vpaddq_s32(vpaddlq_s16(sums[0]), vpaddlq_s16(sums[1])),
-                      vpaddq_s32(vpaddlq_s16(sums[2]), vpaddlq_s16(sums[3])));
+    return SimdNeon::LaneSums(vpaddlq_s16(sums[0]), vpaddlq_s16(sums[1]),
+                              vpaddlq_s16(sums[2]), vpaddlq_s16(sums[3]));
   }
 
   int16x8_t sums[4] = {};
@@ -193,7 +182,11 @@ struct BytesTile {
       rhs.Advance();
       Step<false, kSumsRows>(&lhs, rhs, acc, upper);
     }
-    AddLanes(acc, sums);
+    RUY_LIKE_UNROLL
+    for (int c = 0; c < kCols; ++c) {
+      sums[c][0] =
+          SimdNeon::LaneSums(acc[c][0], acc[c][1], acc[c][2], acc[c][3]);
+    }
     if constexpr (kSumsRows || kSumsCols) {
       const int32x4_t total = upper.Total();
       if (kSumsRows) vst1q_s32(excess, total);
