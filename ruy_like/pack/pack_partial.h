@@ -117,7 +117,7 @@ struct PackRegisters : Simd {
   // In: v[i] from LoadColumns(i). Out: v[j] holds quad j of all columns. A 4x4
   // transposition of quads in each 128 bits.
   RUY_LIKE_ALWAYS_INLINE static void Transpose(Reg v[4]) {
-    Simd::TransposeParts(v, v);
+    Simd::TransposeParts(v);
   }
 
   // Sums over depth: one 32-bit sum for each column. The elements of a quad are

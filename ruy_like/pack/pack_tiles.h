@@ -170,11 +170,7 @@ RUY_LIKE_NOINLINE void LoadTransposedBlock(const char* src, ptrdiff_t stride,
       }
     }
     // The 16x16 bytes of each lane, transposed.
-    ShufflePerfectly<16, 4>(rows, [](__m512i& a, __m512i& b) {
-      const __m512i low = _mm512_unpacklo_epi8(a, b);
-      b = _mm512_unpackhi_epi8(a, b);
-      a = low;
-    });
+    ShufflePerfectly<16, 4>(rows, Simd512::Zip8);
     for (int w = 0; w < kTileColumns; ++w) block->column[w][m] = rows[w];
   }
 }

@@ -87,6 +87,19 @@ struct Constant {
   constexpr RUY_LIKE_ALWAYS_INLINE int operator()() const { return kValue; }
 };
 
+// Zips pairs of four vectors, then, in units twice as large, what lies side by
+// side: four elements of each place come together, in order of places.
+template <auto kZip, auto kZipUnits, class Vector>
+RUY_LIKE_ALWAYS_INLINE void ZipFour(Vector* x) {
+  kZip(x[0], x[1]);
+  kZip(x[2], x[3]);
+  kZipUnits(x[0], x[2]);
+  kZipUnits(x[1], x[3]);
+  const Vector second = x[2];
+  x[2] = x[1];
+  x[1] = second;
+}
+
 // Perfect shuffles of kCount vectors: in each, vectors i and i + kCount / 2
 // become neighbours, whose elements zip(a, b) interleaves. log2(n) of them
 // transpose n vectors of n elements.

@@ -123,13 +123,7 @@ struct Simd128 {
 
   // Transposes the kLanes x kLanes matrix of 32-bit elements in `m`.
   static RUY_LIKE_ALWAYS_INLINE void Transpose(Int* m) {
-    V::Zip32(m[0], m[1]);
-    V::Zip32(m[2], m[3]);
-    const Int upper = m[1];
-    m[1] = m[2];
-    V::Zip64(m[0], m[1]);
-    m[2] = upper;
-    V::Zip64(m[2], m[3]);
+    ZipFour<V::Zip32, V::Zip64>(m);
   }
 
   // Elements of kBytes bytes, 1 or 2, of four columns, 4 bytes of each: those

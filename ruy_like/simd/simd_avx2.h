@@ -244,12 +244,12 @@ struct Simd256 {
 
   // Transposes the kLanes x kLanes matrix of 32-bit elements in `m`.
   static RUY_LIKE_ALWAYS_INLINE void Transpose(Int* m) {
-    Int t[kLanes];
-    for (int i = 0; i < kLanes; i += 4) TransposeParts(m + i, t + i);
+    for (int i = 0; i < kLanes; i += 4) TransposeParts(m + i);
     // The 2x2 matrix of halves.
     for (int i = 0; i < 4; ++i) {
-      m[i] = _mm256_permute2x128_si256(t[i], t[i + 4], 0x20);
-      m[i + 4] = _mm256_permute2x128_si256(t[i], t[i + 4], 0x31);
+      const Int low = _mm256_permute2x128_si256(m[i], m[i + 4], 0x20);
+      m[i + 4] = _mm256_permute2x128_si256(m[i], m[i + 4], 0x31);
+      m[i] = low;
     }
   }
 

@@ -297,10 +297,9 @@ struct Simd512 {
   }
   // Transposes the kLanes x kLanes matrix of 32-bit elements in `m`.
   static RUY_LIKE_ALWAYS_INLINE void Transpose(Int* m) {
-    Int t[kLanes];
-    for (int i = 0; i < kLanes; i += 4) TransposeParts(m + i, t + i);
+    for (int i = 0; i < kLanes; i += 4) TransposeParts(m + i);
     for (int i = 0; i < 4; ++i) {
-      Int lanes[4] = {t[i], t[i + 4], t[i + 8], t[i + 12]};
+      Int lanes[4] = {m[i], m[i + 4], m[i + 8], m[i + 12]};
       TransposeLanes(lanes);
       for (int j = 0; j < 4; ++j) m[i + 4 * j] = lanes[j];
     }

@@ -120,17 +120,6 @@ struct SimdNeon : SimdVectors<SimdNeon, int32x4_t, float32x4_t> {
     __asm__("vswp %f0, %e1" : "+w"(a), "+w"(b));
   }
 #endif
-  // Bytes of two rows side by side, then these in units of kZip.
-  template <void (*kZip)(Int&, Int&)>
-  static RUY_LIKE_ALWAYS_INLINE void ZipRows(Int (&x)[4]) {
-    Zip8(x[0], x[1]);
-    Zip8(x[2], x[3]);
-    kZip(x[0], x[2]);
-    kZip(x[1], x[3]);
-    const Int second = x[2];
-    x[2] = x[1];
-    x[1] = second;
-  }
 
   // ## 16-bit lanes and bytes
   // Sums of neighbours, widened.

@@ -77,7 +77,7 @@ inline void StoreByteSquare(const char* bytes, int rows, int cols, int8_t* dst,
   for (int i = 0; i < 4; ++i) {
     m[i] = _mm512_shuffle_epi8(_mm512_load_si512(bytes + 64 * i), by_row);
   }
-  Simd512::TransposeParts(m, m);
+  Simd512::TransposeParts(m);
   RUY_LIKE_UNROLL
   for (int i = 0; i < 4; ++i) {
     StoreEveryFourthRow(m[i], rows - i, cols, dst + i * dst_stride, dst_stride);

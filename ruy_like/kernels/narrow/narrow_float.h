@@ -180,9 +180,8 @@ RUY_LIKE_ALWAYS_INLINE void AddFloat8s(
     for (int v = 0; v < kVectors; ++v) {
       typename V::Int lower, upper;
       SplitFloat8s<Words::kScalar>(pairs[v][i], &lower, &upper);
-      const typename V::Float x[] = {
-          V::AsFloat(V::InterleaveLow8(lower, upper)),
-          V::AsFloat(V::InterleaveHigh8(lower, upper))};
+      V::Zip8(lower, upper);
+      const typename V::Float x[] = {V::AsFloat(lower), V::AsFloat(upper)};
       MultiplyAddWords<V, Words, kRhsWidth>(
           x, rhs + 2 * i * Words::kRhsWords * kRhsWidth, v, acc);
     }

@@ -67,7 +67,7 @@ struct NarrowSimdNeon : SimdNeon {
   // From four elements of 16 rows of bytes: x[i] gets the first two of
   // rows 4i to 4i + 3, then their last two.
   static RUY_LIKE_ALWAYS_INLINE void InterleaveDepth(Int (&x)[4]) {
-    ZipRows<Zip64>(x);
+    ZipFour<Zip8, Zip64>(x);
   }
   // A column's elements of these positions, for all lanes.
   static RUY_LIKE_ALWAYS_INLINE Int SetDepth(int32_t elements) {
@@ -112,7 +112,7 @@ struct NarrowSimdNeonDot : NarrowSimdNeon {
   static RUY_LIKE_ALWAYS_INLINE void HoldInRegister(Vector&) {}
   // x[i] gets all four elements of row 4i, then of row 4i + 1, ...
   static RUY_LIKE_ALWAYS_INLINE void InterleaveDepth(Int (&x)[4]) {
-    ZipRows<Zip16>(x);
+    ZipFour<Zip8, Zip16>(x);
   }
   static RUY_LIKE_ALWAYS_INLINE Int SetDepth(int32_t elements) {
     return Set(elements);
