@@ -221,15 +221,13 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const DepthArgsOf<Op>& args) {
   }
 }
 template <class Op, int kCols, int kSteps>
-struct DepthTile {
-  static void Run(DepthArgsOf<Op>& args) {
-    if (DepthOf<Op>::kMasks || (kSteps == 1 && args.rows < Op::kStep)) {
-      MultiplyTile<Op, kCols, kSteps, true>(args);
-    } else {
-      MultiplyTile<Op, kCols, kSteps, false>(args);
-    }
+void RunDepthTile(DepthArgsOf<Op>& args) {
+  if (DepthOf<Op>::kMasks || (kSteps == 1 && args.rows < Op::kStep)) {
+    MultiplyTile<Op, kCols, kSteps, true>(args);
+  } else {
+    MultiplyTile<Op, kCols, kSteps, false>(args);
   }
-};
+}
 
 constexpr int PowerOf2UpTo(int n) {
   return n < 2 ? 1 : 2 * PowerOf2UpTo(n / 2);
@@ -283,8 +281,8 @@ template <class Op, int kCols>
 constexpr auto kDepthTiles =
     TableOf<DepthFn<Op>, DepthFns<Op, kCols>::kMostSteps>([](auto steps) {
       constexpr int kSteps = steps();
-      return DepthTile < Op, kCols,
-             DepthOf<Op>::kMasks ? kSteps : PowerOf2UpTo(kSteps) > ::Run;
+      constexpr int kRun = DepthOf<Op>::kMasks ? kSteps : PowerOf2UpTo(kSteps);
+      return RunDepthTile<Op, kCols, kRun>;
     });
 template <class Op, int kCols>
 constexpr DepthFnsOf<Op> kDepthFnsFor = {DepthFns<Op, kCols>::kMostSteps,

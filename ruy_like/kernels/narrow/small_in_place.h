@@ -22,6 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <type_traits>
+
 #include "ruy_like/kernels/epilogue/epilogue.h"
 #include "ruy_like/kernels/epilogue/float_output.h"
 #include "ruy_like/kernels/kernel.h"
@@ -63,15 +65,6 @@ struct DepthCursor {
   RUY_LIKE_ALWAYS_INLINE void Advance() { row += stride_bytes; }
 };
 
-template <class Op, bool kByDepth, int kCols>
-struct SmallCursorOf {
-  typedef ColumnCursor<Op, kCols> Type;
-};
-template <class Op, int kCols>
-struct SmallCursorOf<Op, /*kByDepth=*/true, kCols> {
-  typedef DepthCursor Type;
-};
-
 // The sums of kVectors vectors of rows and kCols columns.
 template <class Op, bool kByDepth, int kVectors, int kCols>
 void RunSmallTile(const SmallTile& tile) {
@@ -88,7 +81,8 @@ void RunSmallTile(const SmallTile& tile) {
   }
   const char* lhs = tile.lhs;
   const ptrdiff_t lhs_stride = tile.lhs_stride;
-  typename SmallCursorOf<Op, kByDepth, kCols>::Type rhs(tile.rhs);
+  std::conditional_t<kByDepth, DepthCursor, ColumnCursor<Op, kCols>> rhs(
+      tile.rhs);
   for (ptrdiff_t left = tile.depth; left > 0; --left) {
     Float x[kVectors];
     RUY_LIKE_UNROLL

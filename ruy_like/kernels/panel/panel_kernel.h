@@ -67,7 +67,6 @@ struct PanelKernel {
   typedef typename Op::Epilogue Epilogue;
   static constexpr int kLanes = Op::Simd::kLanes;
   static constexpr int kTileRows = kMaxVectors * kLanes;
-  static constexpr int kTileCols = kRhsWidth;
   static constexpr int kSinglePanelCols = Op::kSinglePanelWidth * kRhsWidth;
 
   // The kernel's line in its path's table.
@@ -86,7 +85,7 @@ struct PanelKernel {
                   Op::kLhsRange};
     kernel.rhs = RhsSource::kFormat;
     kernel.tile_rows = kTileRows;
-    kernel.tile_cols = kTileCols;
+    kernel.tile_cols = kRhsWidth;
     kernel.row_granularity = kMaxVectors == 3 ? 2 * kLanes : kTileRows;
     kernel.max_rows = Op::kMaxRows;
     kernel.row_major_depth =
