@@ -190,8 +190,8 @@ enum class KernelKind : uint8_t {
 static const int kNoLimit = 0x7fffffff;
 static const int kNotRowMajor = 0x7fffffff;
 
-// One line of a path's kernel table. Each kernel sets by name what has no
-// default here, and what is different for it.
+// One line of a path's kernel table: the Entry() of a kernel's template makes
+// it. Each kernel sets by name what has no default here, and what is different.
 struct Kernel {
   // `<Path>_<lhs><rhs>_<rows>x<cols>x<dot width>`, each side as the kernel
   // reads it: a type (S8, U7, BF16, ...; W16: 8 bits, widened), with InPlace or

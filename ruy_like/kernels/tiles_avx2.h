@@ -1,5 +1,6 @@
 // Back-end: the tiles of 256-bit registers and their pack routines, a template
-// argument of the tables in tables_x86.h. tiles_avx512.h has the same members.
+// argument of the tables in tables_x86.h. tiles_avx512.h says what the members
+// are.
 #ifndef RUY_LIKE_KERNELS_TILES_AVX2_H_
 #define RUY_LIKE_KERNELS_TILES_AVX2_H_
 
@@ -12,18 +13,12 @@ namespace {
 
 struct Tiles256 {
   typedef Simd256 Simd;
-  // The tile of panel kernels: vectors of rows, and columns.
   static constexpr int kVectors = 2, kCols = 6;
-  // Tile of narrow kernels, and its vectors of integers for a single column.
   static constexpr int kNarrowVectors = 4, kNarrowCols = 2;
   static constexpr int kOneColumnVectors = 6;
-  // Columns of integers up to which a small lhs by depth is read in place; with
-  // more it is packed (doc/tuning.md).
-  static constexpr int kByDepthCols = 4;
-  // The same of 16-bit floats, which take half of the loads.
   static constexpr int kFloat16OneColumnVectors = 8;
+  static constexpr int kByDepthCols = 4;
   typedef FloatOp<Simd256> PanelFloatOp;
-  // Operations whose half vectors have instructions of their own.
   template <class Op>
   using ByHalves = Op;
 

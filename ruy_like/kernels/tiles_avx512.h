@@ -30,11 +30,11 @@ struct Tiles512 {
   // Tile of narrow kernels, and its vectors of integers for a single column.
   static constexpr int kNarrowVectors = 4, kNarrowCols = 4;
   static constexpr int kOneColumnVectors = 4;
+  // The same of 16-bit floats, which take half of the loads.
+  static constexpr int kFloat16OneColumnVectors = 8;
   // Columns of integers up to which a small lhs by depth is read in place; with
   // more it is packed (doc/tuning.md).
   static constexpr int kByDepthCols = 8;
-  // The same of 16-bit floats, which take half of the loads.
-  static constexpr int kFloat16OneColumnVectors = 8;
   typedef Broadcast512FloatOp PanelFloatOp;
   // Operations whose half vectors have instructions of their own.
   template <class Op>

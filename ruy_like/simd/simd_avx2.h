@@ -29,7 +29,6 @@ struct Simd256 {
   // for operands.
   static constexpr int kDotVectors = 12;
 
-  // The first n lanes, 0 <= n <= kLanes.
   static RUY_LIKE_ALWAYS_INLINE Mask FirstLanes(int n) {
     return _mm256_cmpgt_epi32(_mm256_set1_epi32(n),
                               _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
@@ -40,16 +39,12 @@ struct Simd256 {
     return _mm256_broadcastsi128_si256(
         _mm_loadu_si128(static_cast<const __m128i*>(p)));
   }
-  // Bytes of `high` where those of x are negative.
   static RUY_LIKE_ALWAYS_INLINE Int HighIfNegative8(Int x, Int low, Int high) {
     return _mm256_blendv_epi8(low, high, x);
   }
-  // Bytes of x, negated where those of `signs` are negative; any number where
-  // they are 0.
   static RUY_LIKE_ALWAYS_INLINE Int NegateIfNegative8(Int signs, Int x) {
     return _mm256_sign_epi8(x, signs);
   }
-  // Bytes, widened to lanes.
   static RUY_LIKE_ALWAYS_INLINE Int LoadTo32(const uint8_t* p) {
     return _mm256_cvtepu8_epi32(
         _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
@@ -60,15 +55,12 @@ struct Simd256 {
 #undef RUY_LIKE_MM
 
   // ## Loads
-  // Reads only the masked lanes; the others are 0.
   static RUY_LIKE_ALWAYS_INLINE Int LoadMasked(const int32_t* p, Mask mask) {
     return _mm256_maskload_epi32(p, mask);
   }
   static RUY_LIKE_ALWAYS_INLINE Float LoadMasked(const float* p, Mask mask) {
     return _mm256_maskload_ps(p, mask);
   }
-  // Whole vectors and halves at any alignment, and the first n bytes, n less
-  // than the whole; the others are 0.
   static RUY_LIKE_ALWAYS_INLINE Int Load(const void* p) {
     return _mm256_loadu_si256(static_cast<const __m256i*>(p));
   }
@@ -96,7 +88,6 @@ struct Simd256 {
                                 LoadFour(p + 4 * stride), 1);
   }
 
-  // Exchanges each lane's halves of 16 bits.
   static RUY_LIKE_ALWAYS_INLINE Int SwapWords(Int x) {
 #ifdef __AVX512VL__
     return _mm256_rol_epi32(x, 16);
@@ -104,7 +95,6 @@ struct Simd256 {
     return _mm256_or_si256(_mm256_slli_epi32(x, 16), _mm256_srli_epi32(x, 16));
 #endif
   }
-  // The lower 16 bits of all lanes, then the upper ones.
   static RUY_LIKE_ALWAYS_INLINE Int EvenWordsFirst(Int x) {
     // 0, 2, 4, 6, 1, 3, 5, 7 of each 128 bits.
     x = _mm256_shuffle_epi8(
@@ -120,11 +110,9 @@ struct Simd256 {
   }
 
   // ## 64-bit lanes, made of the even or the odd 32-bit lanes
-  // Moves the odd lanes to the even ones; the odd lanes are undefined.
   static RUY_LIKE_ALWAYS_INLINE Int OddToEven(Int x) {
     return _mm256_shuffle_epi32(x, 0xf5);
   }
-  // The even lanes, zero-extended to 64 bits.
   static RUY_LIKE_ALWAYS_INLINE Int ZeroExtendEven(Int x) {
     return _mm256_blend_epi32(Zero(), x, 0x55);
   }
@@ -142,8 +130,6 @@ struct Simd256 {
     x = _mm256_blendv_epi8(x, high, _mm256_cmpgt_epi64(x, high));
     return _mm256_blendv_epi8(x, low, _mm256_cmpgt_epi64(low, x));
   }
-  // 32-bit lanes from the high (low) halves of the even lanes' and the odd
-  // lanes' 64-bit values.
   static RUY_LIKE_ALWAYS_INLINE Int InterleaveHigh(Int even, Int odd) {
     return _mm256_blend_epi32(ZeroExtendOdd(even), odd, 0xaa);
   }
@@ -157,7 +143,6 @@ struct Simd256 {
     return _mm256_permutevar8x32_epi32(
         bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
   }
-  // The first n bytes of each half (quarter).
   static RUY_LIKE_ALWAYS_INLINE void StoreHalves(int8_t* a, int8_t* b, Int x,
                                                  int n) {
     const __m128i low = _mm256_castsi256_si128(x);
@@ -227,7 +212,6 @@ struct Simd256 {
     }
   }
 
-  // Writes the sums of the 32-bit lanes of four vectors.
   static RUY_LIKE_ALWAYS_INLINE void StoreLaneSums(int32_t* dst, Int a, Int b,
                                                    Int c, Int d) {
     const Int abcd = SumsInParts(a, b, c, d);
@@ -242,7 +226,6 @@ struct Simd256 {
                                   _mm256_extractf128_ps(abcd, 1)));
   }
 
-  // Transposes the kLanes x kLanes matrix of 32-bit elements in `m`.
   static RUY_LIKE_ALWAYS_INLINE void Transpose(Int* m) {
     for (int i = 0; i < kLanes; i += 4) TransposeParts(m + i);
     // The 2x2 matrix of halves.

@@ -92,7 +92,6 @@ struct NarrowDigitsKernel {
   static constexpr int kStepsPerStretch = 4;
   static constexpr int kMaxDepth = 8192;
 
-  // The kernel's line in its path's table.
   static constexpr Kernel Entry(const char* name, PackFn* pack_rhs) {
     Kernel kernel = AnyZeroPoint::Entry(name, Family::k8x8, pack_rhs);
     kernel.rhs.depth_multiple = kStep;

@@ -118,7 +118,6 @@ struct NarrowDotsKernel {
   // (doc/tuning.md).
   static constexpr ptrdiff_t kCachedFloats = 6 << 20;
 
-  // The kernel's line in its path's table.
   static constexpr Kernel Entry(const char* name, Family family,
                                 PackFn* pack_rhs, int max_cols = kMaxCols) {
     Kernel kernel =

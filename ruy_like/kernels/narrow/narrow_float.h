@@ -291,7 +291,6 @@ struct NarrowFloatKernel {
   // Elements that are loaded at once.
   static constexpr int kLoadDepth = kLoadWords<Words> * Words::kDepth;
 
-  // The kernel's line in its path's table.
   static constexpr Kernel Entry(const char* name, PackFn* pack_rhs) {
     Kernel kernel =
         NarrowFloatEntry(name, kRhsWidth, /*tile_rows=*/16, pack_rhs, Run);

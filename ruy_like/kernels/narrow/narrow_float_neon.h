@@ -134,7 +134,6 @@ struct NarrowFloatNeon {
   // As many as there are registers for.
   static constexpr int kMaxCols = RUY_LIKE_NEON_64 ? 8 : 3;
 
-  // The kernel's line in its path's table.
   static constexpr Kernel Entry(const char* name, PackFn* pack_rhs) {
     Kernel kernel =
         NarrowFloatEntry(name, /*rhs_width=*/1, kFloatTileRows, pack_rhs, Run);

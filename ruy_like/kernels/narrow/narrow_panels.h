@@ -40,7 +40,6 @@ struct NarrowPanelKernel : private PanelKernel<Op, kMaxVectors, 1> {
   typedef PanelKernel<Op, kMaxVectors, 1> Base;
   static constexpr int kLanes = Op::Simd::kLanes;
 
-  // The kernel's line in its path's table.
   static constexpr Kernel Entry(const char* name, Family family,
                                 PackFn* pack_lhs, PackFn* pack_rhs) {
     Kernel kernel = Base::Entry(name, family, pack_lhs, pack_rhs);

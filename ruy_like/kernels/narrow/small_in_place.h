@@ -166,7 +166,6 @@ struct SmallInPlaceKernel {
   static constexpr int kMaxVectors = 3;
   static constexpr int kMaxSize = 64;
 
-  // The kernel's line in its path's table.
   static constexpr Kernel Entry(const char* name) {
     Kernel kernel = {};
     kernel.name = name;

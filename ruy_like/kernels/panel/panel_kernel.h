@@ -69,7 +69,6 @@ struct PanelKernel {
   static constexpr int kTileRows = kMaxVectors * kLanes;
   static constexpr int kSinglePanelCols = Op::kSinglePanelWidth * kRhsWidth;
 
-  // The kernel's line in its path's table.
   static constexpr Kernel Entry(const char* name, Family family,
                                 PackFn* pack_lhs, PackFn* pack_rhs) {
     Kernel kernel = {};

@@ -61,7 +61,6 @@ struct WideningPanelKernel
   // stack than a thread must have (doc/threading.md).
   typedef IntPanelEpilogue<V, kMaxVectors> StripEpilogue;
 
-  // The kernel's line in its path's table.
   static constexpr Kernel Entry(const char* name, Family family,
                                 PackFn* pack_lhs, PackFn* pack_rhs) {
     Kernel kernel = Base::Entry(name, family, pack_lhs, pack_rhs);
