@@ -121,13 +121,10 @@ struct Quads {
     static_assert(F::kWidth == kColumns);
     constexpr int kDotBytes = F::kDotWidth * F::kSrcBytes;
     if constexpr (kDotBytes == 16) {
-      for (int r = 0; r < kRegs; ++r) {
-        Vector m[4] = {quads[0].v[r], quads[1].v[r], quads[2].v[r],
-                       quads[3].v[r]};
-        Simd::Transpose(m);
-        for (int c = 0; c < 4; ++c) {
-          Simd::StoreBytes(dst + 16 * (4 * r + c), m[c]);
-        }
+      Reg columns[4] = {quads[0], quads[1], quads[2], quads[3]};
+      Transpose(columns);
+      for (int i = 0; i < 4 * kRegs; ++i) {
+        Simd::StoreBytes(dst + 16 * i, columns[i % 4].v[i / 4]);
       }
     } else if constexpr (kDotBytes == 8) {
       for (int half = 0; half < 2; ++half) {
