@@ -134,7 +134,7 @@ class LhsPanels {
   }
 
  private:
-  static constexpr int kPointers = kEach ? kVectors : 1;
+  static constexpr int kPointers = 1 + kEach * (kVectors - 1);
   const char* panels_[kPointers];
   const ptrdiff_t stride_;
 };
