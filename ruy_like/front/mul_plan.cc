@@ -92,7 +92,8 @@ MulCall* MulPlan::NewCall() {
   }
   impl_->state = Impl::State::kNone;
   impl_->product.Finish();
-  return &impl_->call;
+  // Callers need not write what has a default: the last call's is not theirs.
+  return new (&impl_->call) MulCall;
 }
 
 absl::Status MulPlan::PrepareCall(const Batch* batch, int num_threads,

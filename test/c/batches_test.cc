@@ -138,6 +138,17 @@ TEST(CInterface, PostOps) {
     ASSERT_EQ(rl_plan_run(made, 0), RL_OK);
     ASSERT_EQ(rl_plan_finish(made), RL_OK);
     EXPECT_EQ(c, expected) << i;
+
+    // The plan's next product has none.
+    const std::vector<float> without = d;
+    d.assign(kSize, 0.5f);
+    ASSERT_EQ(rl_plan_prepare(made, &lhs, &rhs, nullptr, nullptr, 1,
+                              context.get(), &plain),
+              RL_OK)
+        << rl_last_error();
+    ASSERT_EQ(rl_plan_run(made, 0), RL_OK);
+    ASSERT_EQ(rl_plan_finish(made), RL_OK);
+    EXPECT_EQ(d, without) << i;
   }
 }
 
