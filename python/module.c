@@ -227,10 +227,21 @@ static int ReadPostOperand(const char* name, PyObject* object,
 
 // A zero point, or one for each of `length` rows or columns.
 static int ReadZeroPoint(const char* name, PyObject* object, Py_ssize_t length,
-                         Call* call, Array* array, int32_t* single,
+                         Call* call, Array* array, rl_matrix* matrix,
                          const int32_t** each) {
+  int32_t value = 0;
   if (object == NULL) return 1;
-  if (IsScalar(object)) return ToInt32(name, object, single);
+  if (IsScalar(object)) {
+    if (!ToInt32(name, object, &value)) return 0;
+    if (value != 0 && matrix->packed != NULL) {  // which is then not used
+      PyErr_Format(PyExc_ValueError,
+                   "%s is %d, and %.3s is packed with its own", name,
+                   (int)value, name);
+      return 0;
+    }
+    matrix->zero_point = value;
+    return 1;
+  }
   call->params.post_ops = &call->post_ops;
   *each = (const int32_t*)Vector(name, object, RL_INT32, length, array);
   return *each != NULL;
@@ -314,6 +325,12 @@ static int ReadParams(PyObject* const* values, int groups_are_lhs, Call* call) {
   if (values[kBeta] != NULL) {
     params->beta = PyFloat_AsDouble(values[kBeta]);
     if (PyErr_Occurred()) return 0;
+    if (params->beta != 0 && values[kOut] == NULL) {
+      PyErr_SetString(
+          PyExc_ValueError,
+          "beta is the factor of what out has, and there is no out");
+      return 0;
+    }
   }
   if (values[kActivationZeros] != NULL) {
     params->activation_zero_points = (const int8_t*)Vector(
@@ -330,10 +347,10 @@ static int ReadParams(PyObject* const* values, int groups_are_lhs, Call* call) {
                    &call->arrays[kRhsScales], &call->rhs_scale,
                    &params->rhs_scale, &params->rhs_scale_per_col) &&
          ReadZeroPoint("lhs_zero_point", values[kLhsZero], call->dst.rows, call,
-                       &call->arrays[kLhsZeros], &call->lhs.zero_point,
+                       &call->arrays[kLhsZeros], &call->lhs,
                        &call->post_ops.lhs_zero_points) &&
          ReadZeroPoint("rhs_zero_point", values[kRhsZero], call->dst.cols, call,
-                       &call->arrays[kRhsZeros], &call->rhs.zero_point,
+                       &call->arrays[kRhsZeros], &call->rhs,
                        &call->post_ops.rhs_zero_points) &&
          (values[kOutZero] == NULL ||
           ToInt32("out_zero_point", values[kOutZero], &call->dst.zero_point)) &&
