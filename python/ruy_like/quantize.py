@@ -8,13 +8,22 @@ import numpy as np
 from ruy_like import _core
 
 
+def _floats(matrix):
+    matrix = np.asarray(matrix, np.float32)
+    if matrix.ndim != 2:
+        raise ValueError(f"a matrix has 2 dimensions, not {matrix.ndim}")
+    return matrix
+
+
 def per_channel(weights, axis=0):
     """int8 weights with a float32 scale for each row (axis 0) or column (1).
 
     weights: a float array of two dimensions. Returns (int8 array, scales):
     weights is about int8 * scale. The largest magnitude of a channel is 127.
     """
-    weights = np.asarray(weights, np.float32)
+    weights = _floats(weights)
+    if axis not in (0, 1):
+        raise ValueError(f"axis is {axis}, not 0 or 1")
     scales = np.max(np.abs(weights), axis=1 - axis, initial=0) / np.float32(127)
     divisors = np.where(scales == 0, np.float32(1), scales)
     levels = np.rint(weights / np.expand_dims(divisors, 1 - axis))
@@ -35,7 +44,9 @@ def groups(weights, bits=4, group_size=32):
     for whole rows. Returns (levels, scales): for 4 bits uint8 of two levels,
     for 8 bits int8; float32 scales, rows x groups.
     """
-    weights = np.asarray(weights, np.float32)
+    weights = _floats(weights)
+    if bits not in (4, 8):
+        raise ValueError(f"bits is {bits}, not 4 or 8")
     count, depth = weights.shape
     size = group_size or max(depth, 1)
     number = -(-depth // size)
@@ -68,7 +79,10 @@ def multiplier(real):
     Returns (fixedpoint, exponent): real is about
     fixedpoint / 2**31 * 2**exponent, with fixedpoint in [2**30, 2**31).
     """
-    mantissa, exponent = np.frexp(np.asarray(real, np.float64))
+    real = np.asarray(real, np.float64)
+    if not np.all((real >= 0) & np.isfinite(real)):
+        raise ValueError("a multiplier is neither finite and positive nor 0")
+    mantissa, exponent = np.frexp(real)
     fixedpoint = np.rint(mantissa * 2.0**31).astype(np.int64)
     # A mantissa that is rounded up to 1.
     exponent = exponent + (fixedpoint == 2**31)

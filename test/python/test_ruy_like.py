@@ -618,6 +618,23 @@ def test_multiplier():
     np.testing.assert_allclose(fixedpoint / 2.0**31 * 2.0**exponent, [0.25, 3])
 
 
+@pytest.mark.parametrize("text,call", [
+    ("positive", lambda: rl.quantize.multiplier(-0.5)),
+    ("positive", lambda: rl.quantize.multiplier(np.nan)),
+    ("positive", lambda: rl.quantize.multiplier(np.array([1, np.inf]))),
+    ("bits is 2, not 4 or 8", lambda: rl.quantize.groups(F, bits=2)),
+    ("bits is 3, not 4 or 8", lambda: rl.quantize.pack(F, bits=3)),
+    ("axis is 2, not 0 or 1", lambda: rl.quantize.per_channel(F, axis=2)),
+    ("axis is -1, not 0 or 1", lambda: rl.quantize.per_channel(F, axis=-1)),
+    ("2 dimensions", lambda: rl.quantize.per_channel(F[0])),
+    ("2 dimensions", lambda: rl.quantize.rows(F[None])),
+    ("2 dimensions", lambda: rl.quantize.groups(F[0])),
+])
+def test_errors_of_quantize(text, call):
+    with pytest.raises(ValueError, match=text):
+        call()
+
+
 def test_page():
     """Every block of doc/python.md, one after the other."""
     page = pathlib.Path(__file__).parents[2] / "doc" / "python.md"
