@@ -625,11 +625,15 @@ rl_status rl_mul_group(const rl_product* products, ptrdiff_t count,
     if (count < 0) return Wrong("count is negative: ", count);
     if (products == nullptr && count != 0) return NullArgument("products");
     std::vector<Product> calls;
+    // Another version's products have another size.
+    const char* given = reinterpret_cast<const char*>(products);
     for (std::ptrdiff_t i = 0; i < count; ++i) {
-      const absl::Status status = ReadProduct(&products[i], &calls);
+      const auto* const product = reinterpret_cast<const rl_product*>(given);
+      const absl::Status status = ReadProduct(product, &calls);
       if (!status.ok()) {
         return WithPrefix(status, "product ", i, ": ");
       }
+      given += product->size;
     }
     return internal::MulGroupErased(
         calls.data(), count,

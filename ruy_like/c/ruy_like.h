@@ -235,7 +235,8 @@ typedef struct rl_batch {
   ptrdiff_t factor_outer_stride, residual_outer_stride;
 } rl_batch;
 
-// One product of rl_mul_group.
+// One product of rl_mul_group. In an array the next one begins where its size
+// ends.
 typedef struct rl_product {
   size_t size;
   const rl_matrix* lhs;

@@ -306,6 +306,19 @@ TEST(CInterface, Batches) {
       << rl_last_error();
   EXPECT_EQ(c, expected);
   EXPECT_EQ(rl_mul_group(nullptr, 0, 0, context.get()), RL_OK);
+  // An array of a later version's products, which are larger.
+  struct {
+    rl_product product;
+    void* more;
+  } later[3] = {};
+  for (int i = 0; i < 3; ++i) {
+    later[i].product = products[i];
+    later[i].product.size = sizeof(later[i]);
+  }
+  c.assign(c.size(), 0);
+  ASSERT_EQ(rl_mul_group(&later[0].product, 3, 0, context.get()), RL_OK)
+      << rl_last_error();
+  EXPECT_EQ(c, expected);
 
   rl_plan* made = nullptr;
   ASSERT_EQ(rl_plan_create(&made), RL_OK);
