@@ -4,8 +4,9 @@
 //
 // Problem i is RandomProblem(S + i), so that the seed in a failure message,
 // with --num_problems=1, reproduces it; as many products with group-scaled
-// weights follow, and with post-ops, from the same seeds. The defaults suit CI;
-// a release wants 100,000 and more. Ends with what was covered.
+// weights, calls of experts, batches and products with post-ops follow, from
+// the same seeds. The defaults suit CI; a release wants 100,000 and more. Ends
+// with what was covered.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -28,6 +29,7 @@
 #include "test/support/mul_problem.h"
 #include "test/support/mul_runner.h"
 #include "test/support/post_problem.h"
+#include "test/support/random_batch.h"
 #include "test/support/sanitizers.h"
 #include "test/support/test_util.h"
 
@@ -179,6 +181,23 @@ TEST(RandomTest, AllPathsGiveTheSumsOfExperts) {
   Print("experts", drawn);
   if (num_problems >= 1000) {
     EXPECT_EQ(drawn.size(), 6u * 6);  // types; gathered or not; kinds of sums
+  }
+}
+
+TEST(RandomTest, AllPathsGiveBatchesTheBitsOfSingleCalls) {
+  const std::vector<std::unique_ptr<Context>> contexts = ContextsOfPaths();
+  std::map<std::string, std::int64_t> drawn;
+  for (std::int64_t i = 0; i < num_problems; ++i) {
+    const std::uint64_t seed = first_seed + i;
+    std::string types;
+    CheckBatch(seed, WithThreads(1 + static_cast<int>(seed % 3), contexts),
+               &types);
+    ASSERT_FALSE(HasFailure()) << "\nagain: --num_problems=1 --seed=" << seed;
+    ++drawn[types];
+  }
+  Print("batches", drawn);
+  if (num_problems >= 1000) {
+    EXPECT_EQ(drawn.size(), 13u);
   }
 }
 
