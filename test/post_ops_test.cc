@@ -248,6 +248,12 @@ TEST(BadPostOpsTest, Batches) {
   batch.residual_stride = 15;
   good.ops.residual = good.dst;
   EXPECT_OK(run());
+  // A stride along which there is one product has no meaning.
+  batch.dst_outer_stride = 60;
+  EXPECT_OK(run());
+  batch.count = 1;
+  batch.residual_stride = 0;
+  EXPECT_OK(run());
 }
 
 }  // namespace

@@ -79,8 +79,9 @@ absl::Status ValidateStrides(const MulCall& call, const Batch& batch) {
         matrix != nullptr ? matrix->layout : call.dst.layout, batch));
   }
   if (ResidualIsDst(call) &&
-      (batch.residual_stride != batch.dst_stride ||
-       batch.residual_outer_stride != batch.dst_outer_stride)) {
+      ((batch.count > 1 && batch.residual_stride != batch.dst_stride) ||
+       (batch.outer_count > 1 &&
+        batch.residual_outer_stride != batch.dst_outer_stride))) {
     return Invalid("the residual of product 0 is its dst, but residual_stride ",
                    batch.residual_stride, " or residual_outer_stride ",
                    batch.residual_outer_stride, " is not dst's");
