@@ -28,6 +28,7 @@ static int TakeOperand(const char* name, PyObject* object, Array* array,
     const PackedObject* packed = (const PackedObject*)object;
     matrix->size = sizeof *matrix;
     matrix->packed = packed->packed;
+    matrix->zero_point = packed->zero_point;  // which the library does not read
     matrix->rows = packed->rows;
     matrix->cols = packed->cols;
     matrix->type = packed->type;
@@ -233,13 +234,14 @@ static int ReadZeroPoint(const char* name, PyObject* object, Py_ssize_t length,
   if (object == NULL) return 1;
   if (IsScalar(object)) {
     if (!ToInt32(name, object, &value)) return 0;
-    if (value != 0 && matrix->packed != NULL) {  // which is then not used
-      PyErr_Format(PyExc_ValueError,
-                   "%s is %d, and %.3s is packed with its own", name,
-                   (int)value, name);
+    if (matrix->packed == NULL) {
+      matrix->zero_point = value;
+    } else if (value != 0 && value != matrix->zero_point &&
+               matrix->zero_point != kUnknownZeroPoint) {
+      PyErr_Format(PyExc_ValueError, "%s is %d, and %.3s is packed with %d",
+                   name, (int)value, name, (int)matrix->zero_point);
       return 0;
     }
-    matrix->zero_point = value;
     return 1;
   }
   call->params.post_ops = &call->post_ops;

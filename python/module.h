@@ -5,6 +5,7 @@
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030b0000
 #include <Python.h>
+#include <limits.h>
 
 #include "ruy_like/c/ruy_like.h"
 
@@ -38,7 +39,11 @@ typedef struct {
   void* bytes;  // that it refers to, or null
   Py_ssize_t rows, cols;
   int type;
+  int zero_point;  // that it was packed with, or kUnknownZeroPoint
 } PackedObject;
+
+// Of a PackedMatrix from bytes; no element type has it.
+enum { kUnknownZeroPoint = INT_MAX };
 
 // Memory of an object's that is held: by the buffer protocol or a capsule.
 typedef struct {

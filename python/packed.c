@@ -72,6 +72,7 @@ static PyObject* PackedNew(PyTypeObject* type, PyObject* args,
   if (self != NULL) {
     rl_status status;
     matrix.zero_point = zero_point;
+    self->zero_point = zero_point;
     matrix.value_range = int7;
     Py_BEGIN_ALLOW_THREADS;
     status = rl_pack(&matrix, &options, context, &self->packed);
@@ -116,6 +117,7 @@ static PyObject* PackedFromBytes(PyObject* type, PyObject* args) {
   }
   self = NewPacked(type, groups ? RL_FLOAT32 : element_type);
   if (self == NULL) return NULL;
+  if (!groups) self->zero_point = kUnknownZeroPoint;
   // Bytes objects are not aligned to 64 bytes: a copy is used.
   self->bytes = aligned_alloc(64, ((size_t)size + 64) / 64 * 64);
   if (self->bytes == NULL) {

@@ -146,6 +146,10 @@ def test_packed():
     again = rl.PackedMatrix.from_bytes(right.to_bytes(), np.uint8)
     assert again.shape == (40, 11)
     np.testing.assert_array_equal(rl.mul(a, again), expected)
+    # The zero point is that of packing, which may be said again.
+    for packed in right, again:
+        np.testing.assert_array_equal(
+            rl.mul(a, packed, rhs_zero_point=5), expected)
     damaged = bytearray(right.to_bytes())
     damaged[-100] ^= 1
     with pytest.raises(ValueError, match="damaged"):
@@ -431,11 +435,11 @@ F = np.ones((4, 4), np.float32)
      lambda: rl.mul(A, B, np.zeros((3, 5), np.int8), beta=1)),
     (ValueError, "beta is the factor of what out has, and there is no out",
      lambda: rl.mul(A, B, beta=1)),
-    (ValueError, "rhs_zero_point is 5, and rhs is packed with its own",
+    (ValueError, "rhs_zero_point is 5, and rhs is packed with 3",
      lambda: rl.mul(A, rl.PackedMatrix(B, zero_point=3), rhs_zero_point=5)),
-    (ValueError, "lhs_zero_point is -1, and lhs is packed with its own",
+    (ValueError, "lhs_zero_point is -1, and lhs is packed with 0",
      lambda: rl.mul(rl.PackedMatrix(A, side="lhs"), B, lhs_zero_point=-1)),
-    (ValueError, "rhs_zero_point is 1, and rhs is packed with its own",
+    (ValueError, "rhs_zero_point is 1, and rhs is packed with 0",
      lambda: rl.mul(F[:, :4], rl.quantize.pack(F[:, :4]), rhs_zero_point=1)),
     (TypeError, "context", lambda: rl.mul(A, B, context=3)),
     (ValueError, "threads = 0", lambda: rl.Context(threads=0)),
