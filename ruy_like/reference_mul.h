@@ -31,10 +31,11 @@ namespace ruy_like {
 
 // x * (fixedpoint / 2^31) * 2^exponent with one rounding, half toward
 // +infinity, or with two (MultiplierRounding), saturated to int32. fixedpoint
-// >= 0, exponent in [-31, 30].
+// >= 0, exponent at most 30.
 inline std::int32_t Requantize(
     std::int32_t x, std::int32_t fixedpoint, int exponent,
     MultiplierRounding how = MultiplierRounding::kOnce) {
+  if (exponent < -31) return 0;  // of any x, and no shift is that wide
   const std::int64_t product = static_cast<std::int64_t>(x) * fixedpoint;
   if (how == MultiplierRounding::kTwice && exponent < 0) {
     // To 2^31, half up; then the magnitude, half up.

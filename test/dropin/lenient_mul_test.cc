@@ -141,7 +141,10 @@ class LowExponentTest : public testing::Test {
   }
   std::vector<int> Mul() {
     ruy::Mul(lhs_, rhs_, mul_params_, &context_, &dst_);
-    return std::vector<int>(result_, result_ + 3);
+    const std::vector<int> result(result_, result_ + 3);
+    ruy::ReferenceMul(lhs_, rhs_, mul_params_, &dst_);
+    EXPECT_EQ(std::vector<int>(result_, result_ + 3), result);
+    return result;
   }
 
   const std::int8_t lhs_data_[6] = {127, 127, -128, -128, 1, 0};
