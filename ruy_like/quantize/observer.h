@@ -147,7 +147,7 @@ class RUY_LIKE_EXPORT Observer final {
   absl::StatusOr<float> Threshold(const CalibrationOptions& options) const;
 
   // The parameters for that threshold T: ChooseSymmetric(T), or ChooseAffine of
-  // [max(min, -T), min(max, T)].
+  // [min, max] with both ends clamped to [-T, T].
   absl::StatusOr<QuantParams> ChooseParams(
       const CalibrationOptions& options) const;
 

@@ -471,8 +471,8 @@ absl::StatusOr<QuantParams> Observer::ChooseParams(
     const CalibrationOptions& options) const {
   return CatchNoMemory([&]() -> absl::StatusOr<QuantParams> {
     RUY_LIKE_ASSIGN_OR_RETURN(const auto threshold, Threshold(options));
-    const float lo = std::max(state_.min, -threshold);
-    const float hi = std::min(state_.max, threshold);
+    const float lo = std::clamp(state_.min, -threshold, threshold);
+    const float hi = std::clamp(state_.max, -threshold, threshold);
     switch (options.scheme) {
       case QuantScheme::kSymmetric:
         return ChooseSymmetric(threshold, options.bits, options.scale_rounding);

@@ -333,6 +333,37 @@ TEST(Observer, AffineRangeIsClippedOnBothSides) {
                           127));
 }
 
+// Their range is what is left between 0 and the threshold.
+TEST(Observer, AffineRangeOfValuesThatAreAllClipped) {
+  CalibrationOptions options;
+  for (const float sign : {1.0f, -1.0f}) {
+    Observer observer;
+    ASSERT_OK(observer.SetRange(0.5f));
+    ASSERT_OK(observer.Observe({sign * 2, sign * 3}));
+    for (const CalibrationMethod method :
+         {CalibrationMethod::kPercentile, CalibrationMethod::kMse,
+          CalibrationMethod::kEntropy}) {
+      options.method = method;
+      options.scheme = QuantScheme::kAffineSigned;
+      EXPECT_EQ(observer.ChooseParams(options).value(),
+                ChooseAffine(std::min(0.0f, sign / 2), std::max(0.0f, sign / 2),
+                             -128, 127)
+                    .value());
+    }
+    // One value many times: ncnn's guess of a deviation is below it.
+    const Observer equal = ObserverOf(std::vector<float>(4, sign * 2));
+    for (const CalibrationMethod method : kAllMethods) {
+      options.method = method;
+      options.scheme = QuantScheme::kAffineUnsigned;
+      const float end = sign * equal.Threshold(options).value();
+      EXPECT_EQ(equal.ChooseParams(options).value(),
+                ChooseAffine(std::min(0.0f, end), std::max(0.0f, end), 0, 255)
+                    .value())
+          << CalibrationMethodName(method);
+    }
+  }
+}
+
 TEST(Observer, EqualValuesHaveNoSpread) {
   const std::vector<float> x(1000, 5);
   const Observer observer = ObserverOf(x);
