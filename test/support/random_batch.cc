@@ -247,9 +247,12 @@ class BatchCheck {
 
 struct Draw {
   explicit Draw(std::uint64_t seed) : rng(seed) {
-    const auto size = [this] { return rng.Between(1, rng.OneIn(4) ? 80 : 20); };
+    const auto up_to = [this](int most) {
+      return static_cast<ptrdiff_t>(rng.Between(1, most));
+    };
+    const auto size = [&] { return up_to(rng.OneIn(4) ? 80 : 20); };
     shape = {size(), rng.OneIn(20) ? 0 : size(), size()};
-    counts = {rng.Between(1, 5), rng.OneIn(3) ? 1 : rng.Between(1, 4)};
+    counts = {up_to(5), rng.OneIn(3) ? 1 : up_to(4)};
   }
   template <typename T>
   Matrix<T> Dst() {
