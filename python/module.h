@@ -42,7 +42,7 @@ typedef struct {
   int zero_point;  // that it was packed with, or kUnknownZeroPoint
 } PackedObject;
 
-// Of a PackedMatrix from bytes; no element type has it.
+// The zero point of a matrix from bytes: no element type has it.
 enum { kUnknownZeroPoint = INT_MAX };
 
 // Memory of an object's that is held: by the buffer protocol or a capsule.

@@ -125,7 +125,7 @@ struct NarrowFloatsOp {
       return V::template LoadWidened<kLhs>(p);
     }
   }
-  // Of floats n may be all.
+  // n may be all lanes for floats, fewer for other types.
   static RUY_LIKE_ALWAYS_INLINE Vector LoadFirstLhs(const Lhs* p, int n) {
     if constexpr (kLhs == Scalar::kF32) {
       return V::LoadMasked(p, V::FirstLanes(n));

@@ -353,7 +353,7 @@ Result ImportNBits(const MatMulNBits& arrays) {
   const auto [bits, rows, depth, block_size, b, scales, scale_type, zero_points,
               zero_point_type] = arrays;
   RUY_LIKE_RETURN_IF_ERROR(CheckSizes(rows, depth, block_size, "block_size"));
-  // Of the last block all is there.
+  // The last block of a row is stored whole.
   std::ptrdiff_t elements;
   if (!CheckedMul(rows * CeilDiv(depth, block_size), block_size, &elements) ||
       elements > std::numeric_limits<std::ptrdiff_t>::max() / 8) {
